@@ -90,19 +90,18 @@ pub enum Obstacle {
 pub const MOST_PRODUCTS: usize = 11;
 
 impl Designs<'_> {
-    /// The steps that memory tiles hold and whose runs a wrap register can count,
-    /// shortest first.
-    pub fn steps(&self, tile: Tile) -> impl Iterator<Item = Design> {
-        let longest = ((WORD_BYTES << DmaTile::Interface.registers().wrap)
-            / self.base.precision.input_bytes())
-        .min(u32::from(u16::MAX));
+    /// The steps that memory tiles hold, shortest first, for products of so many columns of A. A run that no wrap
+    /// register can count is a step of its own only where it is all of a row, which needs none.
+    pub fn steps(&self, tile: Tile, is_row: impl Fn(&Design) -> bool) -> impl Iterator<Item = Design> {
+        let longest = (WORD_BYTES << DmaTile::Interface.registers().wrap) / self.base.precision.input_bytes();
         let range = match self.k_mt_steps {
             Some(steps) => steps..=steps,
-            None => 1..=(longest / tile.k).max(1),
+            None => 1..=(u32::from(u16::MAX) / tile.k).max(1),
         };
         range
             .map(move |it| Design { tile, k_mt: tile.k.saturating_mul(it), ..self.base })
             .take_while(|it| it.k_mt <= u16::MAX.into() && it.l2(self.device).fits(self.device))
+            .filter(move |it| it.k_mt <= longest || it.k_mt == it.tile.k || is_row(it))
     }
 
     /// A design's time for a product by an engine, if any clock can follow it; for each byte of B that it
@@ -216,7 +215,7 @@ impl Designs<'_> {
             if !self.reaches_cores(kernel.tile) {
                 continue;
             }
-            for design in self.steps(kernel.tile) {
+            for design in self.steps(kernel.tile, |it| is_row(it, size_of(it))) {
                 let size = size_of(&design);
                 let Some(ns) = self.quick(kernel, &design, size) else { continue };
                 let quick = Timed { kernel: *kernel, design, size, ns };
@@ -249,7 +248,8 @@ impl Designs<'_> {
     ) -> Result<Option<Kernel>, MmulError> {
         let computes = |kernel: &Kernel| {
             let all = |it: &Design| sizes.iter().all(|size| self.programmable(it, *size));
-            self.reaches_cores(kernel.tile) && self.steps(kernel.tile).any(|it| all(&it))
+            let any_row = |it: &Design| sizes.iter().any(|size| is_row(it, *size));
+            self.reaches_cores(kernel.tile) && self.steps(kernel.tile, any_row).any(|it| all(&it))
         };
         let mut best: Option<(f64, Kernel)> = None;
         for (bound, kernel) in self.by_bound(least)? {
@@ -284,7 +284,8 @@ impl Designs<'_> {
             let smallest = Tile::smallest(self.device.mmul(precision)?);
             return Ok(Obstacle::L1(L1Room::of(self.device, smallest, precision, output_buffers, l1_rule)));
         }
-        let designs = || kernels.iter().flat_map(|it| self.steps(it.1.tile));
+        let any_row = |it: &Design| (0..products).any(|product| is_row(it, size_of(it, product)));
+        let designs = || kernels.iter().flat_map(|it| self.steps(it.1.tile, any_row));
         if designs().next().is_none() {
             return Ok(Obstacle::L2);
         }
@@ -374,7 +375,8 @@ impl Designs<'_> {
             {
                 continue;
             }
-            for design in self.steps(kernel.tile) {
+            let any_row = |it: &Design| products.iter().any(|product| is_row(it, product.size));
+            for design in self.steps(kernel.tile, any_row) {
                 let by = |engine| {
                     let time = |size, b_share| self.time_by(engine, &kernel, &design, size, b_share);
                     let of = |size, b_share| time(size, b_share).unwrap_or(f64::INFINITY);
@@ -404,6 +406,12 @@ impl Designs<'_> {
         }
         Ok(best)
     }
+}
+
+/// Whether a step of a design is a whole row of A, and no shorter one is.
+fn is_row(design: &Design, [_, k, _]: [u64; 3]) -> bool {
+    let step = u64::from(design.k_mt);
+    k <= step && step < k + u64::from(design.tile.k)
 }
 
 /// The sum over each combination of what products take.

@@ -780,12 +780,13 @@ mod tests {
             gated: true,
             ..*opt
         };
-        huge.check().unwrap();
         assert!(huge.parameters() > 1 << 60, "and no overflow");
+        assert!(matches!(huge.check(), Err(ModelError::TooLarge { .. })));
         let experts = |count, active| Some(Experts { count, active });
         let error = Llm { experts: experts(2, 1), ..huge }.check().unwrap_err().to_string();
         assert_eq!(error, "`experts.count` is 2; it must be from 1 to 1");
-        let mut many = Llm { ffn_size: 1 << 12, ffn_bias: true, experts: experts(1 << 12, 1), ..huge };
+        let mut many =
+            Llm { layers: 8, ffn_size: 1 << 12, ffn_bias: true, experts: experts(1 << 12, 1), ..huge };
         many.check().unwrap();
         assert!(many.active_parameters() < many.parameters(), "and no overflow");
         many.experts = experts(8, 9);

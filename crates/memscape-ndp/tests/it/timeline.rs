@@ -110,6 +110,9 @@ fn a_recording_has_a_timeline() {
 }
 
 proptest! {
+    // Each takes half a second; the laws ask the same of random machines.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn parts_sum_to_the_whole(
         system in prop::sample::select(vec!["hermes", "hermes-base", "hermes-host", "accelerate", "flexgen", "deja-vu", "tensorrt-llm"]),

@@ -99,7 +99,8 @@ pub enum ScheduleError {
     },
     /// A GEMM whose time no clock can follow.
     #[error(
-        "a GEMM of {m} x {k} x {n} takes longer than simulated clocks can follow (a day); use a smaller one"
+        "a GEMM of {m} x {k} x {n} takes longer than simulated clocks can follow (a day, with nothing of it beside \
+         anything else); use a smaller one"
     )]
     TooLong {
         /// Rows of A.
@@ -211,25 +212,33 @@ impl Schedule {
     /// How long A and B are read, all together.
     #[must_use]
     pub fn reading(&self) -> Picoseconds {
-        let begun = match self.bd_reconfiguration {
-            BdReconfiguration::Overlapped => 1,
-            BdReconfiguration::Sequential => self.blocks.div_ceil(self.depth),
-        };
+        let begun = self.begun();
         self.first_load * (self.steps * begun) + self.load * (self.steps * (self.blocks - begun))
     }
 
-    /// What takes longest per block of C.
+    /// How long C is written, all together.
+    fn writing(&self) -> Picoseconds {
+        let ended = self.begun();
+        self.last_write * ended + self.write * (self.blocks - ended)
+    }
+
+    /// Blocks that [begin](Self::begins), and as many that [end](Self::ends).
+    fn begun(&self) -> u64 {
+        match self.bd_reconfiguration {
+            BdReconfiguration::Overlapped => 1,
+            BdReconfiguration::Sequential => self.blocks.div_ceil(self.depth),
+        }
+    }
+
+    /// What takes longest, over all blocks of C.
     #[must_use]
     pub fn bottleneck(&self) -> Bottleneck {
         let candidates = [
-            (Bottleneck::Compute, self.compute * self.steps + self.stall()),
-            (Bottleneck::DramRead, self.load * self.steps),
-            (Bottleneck::DramWrite, self.drain + self.write),
-            // No descriptor is written anew for blocks that all have their own.
-            (
-                Bottleneck::Commands,
-                if self.blocks > self.depth { self.descriptors } else { Picoseconds::ZERO },
-            ),
+            (Bottleneck::Compute, (self.compute * self.steps + self.stall()) * self.blocks),
+            (Bottleneck::DramRead, self.reading()),
+            (Bottleneck::DramWrite, self.drain * self.blocks + self.writing()),
+            // Descriptors are written anew for blocks that find none of their own.
+            (Bottleneck::Commands, self.descriptors * self.blocks.saturating_sub(self.depth)),
         ];
         // The first of equals.
         candidates.into_iter().rev().max_by_key(|it| it.1).map_or(Bottleneck::Compute, |it| it.0)

@@ -286,8 +286,9 @@ impl BalanceStudy {
     /// Sec. 5.2.2.
     fn saturated(&self, kernel: Kernel) -> Option<Timed> {
         let designs = self.designs();
+        // The paper lengthens steps, and not to a whole row.
         let quick: Vec<Timed> = designs
-            .steps(kernel.tile)
+            .steps(kernel.tile, |_| false)
             .filter_map(|design| {
                 let size = self.size(&design);
                 Some(Timed { kernel, design, size, ns: designs.quick(&kernel, &design, size)? })
@@ -517,6 +518,25 @@ mod tests {
                 assert_eq!(repaired.tops.to_bits(), all.tops.to_bits(), "{} {precision}", device.name);
             }
         }
+    }
+
+    /// A step that is a whole row of A needs no wrap register, so that it may be longer than one counts.
+    #[test]
+    fn a_step_may_be_a_whole_row() {
+        let of = |change: fn(&mut BalanceStudy)| {
+            let precision = Precision::Int8Int32;
+            let at_least = NonZeroU32::MIN;
+            let mut study =
+                BalanceStudy { precision, b_layout: BLayout::RowMajor, at_least, ..BalanceStudy::default() };
+            change(&mut study);
+            study.answer().unwrap().best_tops
+        };
+        assert!(of(|_| ()) >= 1.8103);
+        let larger = of(|it| {
+            it.device = DEVICES.find("xdna2").unwrap().parameters;
+            it.device.l2_bytes = NonZeroU32::new(1 << 20).unwrap();
+        });
+        assert!(larger >= 9.8337, "{larger}");
     }
 
     #[test]

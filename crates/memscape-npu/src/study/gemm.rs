@@ -415,6 +415,21 @@ mod tests {
         assert_eq!(of(6), Bottleneck::Commands);
     }
 
+    /// What binds few blocks is told over all of them: one set of descriptors of six, reads beside which nothing leaves.
+    #[test]
+    fn what_binds_few_blocks_is_no_more_than_they_have() {
+        let size = |it: u64| NonZeroU64::new(it).unwrap();
+        let of = |m, k, n| GemmStudy { m: size(m), k: size(k), n: size(n), ..GemmStudy::default() };
+        let six = of(2688, 448, 448);
+        let mut without = six;
+        without.device.bd_cycles = memscape_units::Cycles::ZERO;
+        let [six, without] = [six, without].map(|it| it.answer().unwrap());
+        assert_eq!((six.time_ns, six.bottleneck), (without.time_ns, Bottleneck::Compute));
+        let mut one = of(100, 4032, 100);
+        one.device.dram.data_rate_mt_s = memscape_units::MtPerS::new(1000.0).unwrap();
+        assert_eq!(one.answer().unwrap().bottleneck, Bottleneck::Compute);
+    }
+
     /// Each tile of A has a descriptor, on whichever column it is streamed.
     #[test]
     fn rows_that_share_a_column_share_no_descriptor() {

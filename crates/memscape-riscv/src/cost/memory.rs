@@ -146,7 +146,7 @@ impl Hierarchy<'_> {
     /// system-level cache in front of them, which a line passes that it does not hold.
     #[must_use]
     pub fn dram(&self, placed: &Placed) -> GbPerS {
-        self.dram_where(placed, placed.threads)
+        self.dram_where(placed, placed.threads, 1.0)
     }
 
     /// What threads wait for that read from DRAM.
@@ -158,10 +158,11 @@ impl Hierarchy<'_> {
         Wait { on_the_way, at_ports: busy <= self.port(placed) }
     }
 
-    /// The same as [`Self::dram`], if so many threads read and the others have theirs.
-    fn dram_where(&self, placed: &Placed, readers: u32) -> GbPerS {
+    /// The same as [`Self::dram`], if so many threads read and the others have theirs, and the busiest reads so many
+    /// times as much as the mean.
+    fn dram_where(&self, placed: &Placed, readers: u32, busiest: f64) -> GbPerS {
         let (way, busy) = self.dram_line(placed, readers);
-        self.together(placed, readers, way, busy)
+        self.together(placed, readers, busiest * way, busy)
     }
 
     /// Nanoseconds of a line's way to a core, and until the next one may come.
@@ -176,11 +177,11 @@ impl Hierarchy<'_> {
     /// the nodes where lines are asked for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
-        self.slc_where(placed, placed.threads)
+        self.slc_where(placed, placed.threads, 1.0)
     }
 
-    fn slc_where(&self, placed: &Placed, readers: u32) -> GbPerS {
-        self.together(placed, readers, self.way_to_slc(placed), self.port(placed))
+    fn slc_where(&self, placed: &Placed, readers: u32, busiest: f64) -> GbPerS {
+        self.together(placed, readers, busiest * self.way_to_slc(placed), self.port(placed))
     }
 
     fn way_to_slc(&self, placed: &Placed) -> f64 {
@@ -192,8 +193,9 @@ impl Hierarchy<'_> {
         float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.port_nodes))
     }
 
-    /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers: all threads
-    /// have an equal share of the bytes, and are done when these are.
+    /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers: threads
+    /// have an equal share of the bytes, but that the busiest thread's way is longer by what it has more, and all are
+    /// done when it is.
     fn together(&self, placed: &Placed, readers: u32, way: f64, busy: f64) -> GbPerS {
         let per_line = way / f64::from(self.core.line_fills.get()) + f64::from(readers) * busy;
         rate(f64::from(placed.threads) * float(LINE_BYTES) / per_line)
@@ -305,15 +307,21 @@ impl Rates {
     /// The rates of threads placed so.
     #[must_use]
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
+        Self::of_shares(placed, hierarchy, 1.0)
+    }
+
+    /// The rates of threads placed so, of which the busiest reads so many times as much as the mean.
+    #[must_use]
+    pub fn of_shares(placed: &Placed, hierarchy: &Hierarchy<'_>, busiest: f64) -> Self {
         let cache = hierarchy.cache;
         let chunk_l2 = Room::of(placed, cache);
         let crowded = placed.crowded_threads;
         Self {
-            slc: hierarchy.slc(placed),
-            dram: hierarchy.dram(placed),
+            slc: hierarchy.slc_where(placed, placed.threads, busiest),
+            dram: hierarchy.dram_where(placed, placed.threads, busiest),
             dram_wait: hierarchy.dram_wait(placed),
-            crowded_slc: hierarchy.slc_where(placed, crowded),
-            crowded_dram: hierarchy.dram_where(placed, crowded),
+            crowded_slc: hierarchy.slc_where(placed, crowded, busiest),
+            crowded_dram: hierarchy.dram_where(placed, crowded, busiest),
             crowded_share: f64::from(crowded) / f64::from(placed.threads),
             l2: if placed.stay { chunk_l2 } else { Room::NONE },
             own_l2: Bytes(if placed.stay { cache.l2_bytes } else { 0 }),

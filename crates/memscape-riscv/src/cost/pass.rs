@@ -533,9 +533,9 @@ impl Crew {
         let outputs = |it: &Columns| [(it.outputs, 1), (0, 0)];
         if model.projects_embedding() {
             let inwards = model.gemv(Matrix::ProjectIn).into_iter();
-            inwards.for_each(|it| product(Matrix::ProjectIn, it, &all, 0));
+            inwards.for_each(|it| product(Matrix::ProjectIn, it, &all, SYNCS_PER_PRODUCT));
             let outwards = model.gemv(Matrix::ProjectOut).into_iter();
-            outwards.for_each(|it| product(Matrix::ProjectOut, it, &outputs, 0));
+            outwards.for_each(|it| product(Matrix::ProjectOut, it, &outputs, SYNCS_PER_PRODUCT));
         }
         let head = model.gemv(Matrix::LmHead).into_iter();
         head.for_each(|it| product(Matrix::LmHead, it, &outputs, SYNCS_PER_PRODUCT));

@@ -46,13 +46,37 @@ pub struct Sgemm {
     pub lmul: u32,
 }
 
-/// The rates of threads that read. One without a share reads nothing.
+/// The rates of threads that read. One without a share reads nothing, and the busiest decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Readers {
     /// Of those that have rows of the weights.
     pub rows: Rates,
     /// Of those that have some of the result.
     pub tiles: Rates,
+    /// Of those that read the listing's inputs for their rows.
+    pub panels: Rates,
+}
+
+/// How something is dealt to threads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// Those that have some of it.
+    pub threads: u32,
+    /// What the busiest of them has over their mean.
+    pub busiest: f64,
+}
+
+impl Shares {
+    /// So many pieces, of which the busiest thread has `most`.
+    fn of(pieces: u64, threads: u32, most: u64) -> Self {
+        let threads = u32::try_from(pieces).map_or(threads, |it| it.min(threads));
+        Self { threads, busiest: float(most) * f64::from(threads) / float(pieces) }
+    }
+
+    /// So many pieces, as evenly as they can be dealt.
+    fn even(pieces: u64, threads: u32) -> Self {
+        Self::of(pieces, threads, pieces.div_ceil(threads.into()))
+    }
 }
 
 /// The time of a product by cause. The causes add up.
@@ -83,7 +107,7 @@ impl Sgemm {
     /// these rates. All threads pack panels of inputs.
     #[must_use]
     pub fn cost(&self, threads: u32, hierarchy: &Hierarchy<'_>, readers: &Readers) -> SgemmCost {
-        let Readers { rows: rates, tiles: of_tiles } = readers;
+        let Readers { rows: rates, tiles: of_tiles, panels: of_panels } = readers;
         let core = hierarchy.core;
         let (columns, shared) = (self.gemm.n(), float(self.gemm.k()));
         // What the busiest core has of so many, none of which is shared.
@@ -132,9 +156,9 @@ impl Sgemm {
                 let whole = float(columns / lanes) * vector_step(core, self.lmul, lanes);
                 let rest = columns % lanes;
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
-                let (bytes, found) = self.panel(hierarchy, rates);
+                let (bytes, found) = self.panel(hierarchy, of_panels);
                 cost.multiply = core.cycle() * (weights * steps);
-                cost.memory = rates.read(bytes, found) * float(self.panels(threads.into()));
+                cost.memory = of_panels.read(bytes, found) * float(self.panels(threads.into()));
             }
         }
         // Every operand moves once, beside computing; what that does not hide is waited for.
@@ -161,24 +185,38 @@ impl Sgemm {
     /// How often so many threads read the panel, all together: each for rows of its own, of which a block's meet it
     /// while it is in the first-level cache.
     const fn panels(&self, threads: u64) -> u64 {
-        let together = if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 };
+        let together = self.rows_together();
         let (rows, one_more) = (self.gemm.m() / threads, self.gemm.m() % threads);
         one_more * (rows + 1).div_ceil(together) + (threads - one_more) * rows.div_ceil(together)
     }
 
-    /// How many of so many threads have rows of the weights.
-    #[must_use]
-    pub fn with_rows(&self, threads: u32) -> u32 {
-        u32::try_from(self.gemm.m()).map_or(threads, |it| it.min(threads))
+    /// Rows that meet a panel at once.
+    const fn rows_together(&self) -> u64 {
+        if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 }
     }
 
-    /// How many of so many threads have some of the result: micro-tiles, or whole rows.
+    /// How rows of the weights are dealt to so many threads.
     #[must_use]
-    pub fn with_tiles(&self, threads: u32) -> u32 {
-        match self.method {
-            Method::Openblas => u32::try_from(self.micro_tiles()).map_or(threads, |it| it.min(threads)),
-            _ => self.with_rows(threads),
-        }
+    pub fn rows_of(&self, threads: u32) -> Shares {
+        Shares::even(self.gemm.m(), threads)
+    }
+
+    /// How many of so many threads have some of the result: micro-tiles, or whole rows. What they read is not dealt
+    /// with it.
+    #[must_use]
+    pub fn tiles_of(&self, threads: u32) -> Shares {
+        let of = match self.method {
+            Method::Openblas => Shares::even(self.micro_tiles(), threads),
+            _ => self.rows_of(threads),
+        };
+        Shares { busiest: 1.0, ..of }
+    }
+
+    /// How the reading of panels is dealt: a thread's rows are its own.
+    #[must_use]
+    pub fn panels_of(&self, threads: u32) -> Shares {
+        let most = self.gemm.m().div_ceil(threads.into()).div_ceil(self.rows_together());
+        Shares::of(self.panels(threads.into()), self.rows_of(threads).threads, most)
     }
 
     /// Micro-tiles of the result. Rows and columns that fill no whole micro-kernel take as long as one.

@@ -69,7 +69,7 @@ impl Graph {
             argsort: layers * experts,
             div: layers * experts,
             // Two of the products are attention's.
-            mul_mat: layers * (matrices().count() as u64 + 2) + 1,
+            mul_mat: layers * (matrices().count() as u64 + 2) + 1 + 2 * of(model.projects_embedding()),
         }
     }
 
@@ -128,12 +128,10 @@ impl Operation {
         }
     }
 
-    /// How often the threads meet at it. The projections of OPT-350M in front of and
-    /// behind the layers are not counted, as in [`Graph`].
+    /// How often the threads meet at it.
     #[must_use]
     pub const fn syncs(self) -> u64 {
         match self {
-            Self::Product(Matrix::ProjectIn | Matrix::ProjectOut, _) => 0,
             Self::Product(..) | Self::Scores | Self::Values => SYNCS_PER_PRODUCT,
             Self::Other(_) => 1,
         }

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::hardware::MOST_NODES;
+use crate::hardware::{MOST_NODES, Numa};
 
 /// NUMA nodes to bind to: so many, nearest first, or these, as `numactl` numbers them.
 ///
@@ -27,6 +27,12 @@ pub enum Nodes {
 }
 
 impl Nodes {
+    /// As few as hold so many threads.
+    #[must_use]
+    pub fn for_threads(threads: u32, numa: &Numa) -> Self {
+        Self::Count(threads.div_ceil(numa.cores_per_node.get()).min(numa.nodes.get()))
+    }
+
     /// The nodes, and how many they are, of a machine whose nodes stand in `near`, nearest
     /// first; `None` if it has not got them.
     #[must_use]

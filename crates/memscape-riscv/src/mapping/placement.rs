@@ -160,6 +160,15 @@ pub struct Bind {
     pub cores: Option<CoreList>,
 }
 
+impl Bind {
+    /// The same for some of so many threads, which stay where all of them have them.
+    #[must_use]
+    pub fn of_some(self, policy: Policy, threads: u32, numa: &Numa) -> Self {
+        let is_open = policy.binds() && self.nodes.is_none() && self.cores.is_none();
+        Self { nodes: self.nodes.or_else(|| is_open.then(|| Nodes::for_threads(threads, numa))), ..self }
+    }
+}
+
 /// Nodes that run threads, each with the cores that may run them.
 #[derive(Clone, Copy)]
 struct Runs {
@@ -246,7 +255,7 @@ fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, N
         (None, None) if !policy.binds() => Ok(Runs::on(&near[..nodes.min(threads) as usize], cores_per_node)),
         (Some(cores), None) => Runs::of_cores(&cores, numa),
         (None, given) => {
-            let given = given.unwrap_or(Nodes::Count(threads.div_ceil(cores_per_node).min(nodes)));
+            let given = given.unwrap_or(Nodes::for_threads(threads, numa));
             let (on, count) = given.choose(near, nodes).ok_or(NumaError::BindNodes { given, nodes })?;
             Ok(Runs::on(&on[..count as usize], cores_per_node))
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, VECTORS};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
-use crate::cost::sgemm::{Method, Readers, Sgemm};
+use crate::cost::sgemm::{Method, Readers, Sgemm, Shares};
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
@@ -303,12 +303,15 @@ impl Study for GemmStudy {
         let limit = memory_limit(&self.memory, &self.numa, &placed);
         check_room(self.memory_bytes(&product.gemm), limit)?;
         let hierarchy = self.hierarchy();
-        let rates = |threads| {
-            place(self.policy, threads, bind, &self.numa, &self.cache).map(|it| Rates::of(&it, &hierarchy))
+        let of_some = bind.of_some(self.policy, placed.threads, &self.numa);
+        let rates = |Shares { threads, busiest }| {
+            place(self.policy, threads, of_some, &self.numa, &self.cache)
+                .map(|it| Rates::of_shares(&it, &hierarchy, busiest))
         };
         let readers = Readers {
-            rows: rates(product.with_rows(placed.threads))?,
-            tiles: rates(product.with_tiles(placed.threads))?,
+            rows: rates(product.rows_of(placed.threads))?,
+            tiles: rates(product.tiles_of(placed.threads))?,
+            panels: rates(product.panels_of(placed.threads))?,
         };
         let cost = product.cost(placed.threads, &hierarchy, &readers);
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);

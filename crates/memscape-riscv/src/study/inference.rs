@@ -703,7 +703,8 @@ impl Study for InferenceStudy {
         });
         let slowed = 1.0 + crew.balancing;
         let graph = Graph::of(&self.model, self.projections);
-        let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
+        let graphs: u64 = run.mean_step().iter().map(|it| it.count).sum();
+        let others = crew.meet(graph.other_syncs() * graphs).total().as_f64() * slowed;
         let warm_up = pass(&run.warm_up()).total().as_f64() * slowed;
         let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;
         let prompt_s = |part| float(prompt[part].0) / 1e12;

@@ -4,7 +4,7 @@ use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::dispatch::Build;
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::quant::file_bytes;
-use memscape_riscv::placement::Policy;
+use memscape_riscv::placement::{Nodes, Policy};
 use memscape_riscv::{GemmAnswer, GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
@@ -285,6 +285,42 @@ fn a_gemv_takes_each_column_by_itself() {
     let time = |it: &GemmAnswer| it.multiply_ns + it.memory_ns;
     assert!((time(&five) / time(&one) - 5.0).abs() < 0.05, "{} of {}", time(&five), time(&one));
     assert!(one.multiply_ns < of(Method::Openblas, 1).multiply_ns, "it multiplies by no padding");
+}
+
+/// Threads without rows leave the others where all of them are: as few nodes as hold them, whether said or not.
+#[test]
+fn threads_without_rows_move_no_others() {
+    let of = |method, policy, bind_nodes| {
+        let shape = GemmStudy { m: tokens(8), k: tokens(8192), n: tokens(64), ..GemmStudy::default() };
+        GemmStudy { method, policy, bind_nodes, format: Format::FP32, threads: count(64), ..shape }
+            .answer()
+            .unwrap()
+    };
+    for method in [Method::Listing, Method::Blocked, Method::Openblas, Method::OpenblasGemv] {
+        let open = of(method, Policy::BindCores, None);
+        assert_eq!(open, of(method, Policy::BindCores, Some(Nodes::Count(4))), "{method:?}");
+        assert_eq!(open, of(method, Policy::NoBalancing, None), "{method:?}");
+    }
+}
+
+/// A thread that has two rows waits for them as long beside others as alone, at the least; a thread more for the rows
+/// that are too many helps it no more.
+#[test]
+fn the_busiest_thread_reads_all_of_its_rows() {
+    let of = |method, m, threads| {
+        let shape = GemmStudy { m: tokens(m), k: tokens(4096), n: tokens(2048), ..GemmStudy::default() };
+        let it = GemmStudy { method, policy: Policy::Interleave, format: Format::FP32, ..shape };
+        GemmStudy { threads: count(threads), ..it }.answer().unwrap()
+    };
+    for method in [Method::Listing, Method::OpenblasGemv] {
+        let alone = of(method, 2, 1);
+        for (m, threads) in [(5, 3), (5, 4), (7, 4), (127, 64)] {
+            let beside = of(method, m, threads);
+            assert_eq!(beside.multiply_ns, alone.multiply_ns);
+            assert!(beside.memory_ns > alone.memory_ns, "{method:?}, {m} rows: {beside:?} {alone:?}");
+        }
+        assert!(of(method, 8, 4).memory_ns > of(method, 7, 4).memory_ns);
+    }
 }
 
 /// Rows are dequantised and packed by those that have rows, however many columns there are. More rows and columns take

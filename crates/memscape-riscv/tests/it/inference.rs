@@ -6,11 +6,12 @@ use memscape_riscv::dispatch::Build;
 use memscape_riscv::hardware::{MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
+use memscape_riscv::mapping::graph::Graph;
 use memscape_riscv::placement::{Bind, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Limited, Pass, Study};
 use memscape_units::{GbPerS, Nanoseconds};
-use memscape_workload::{Matrix, Model};
+use memscape_workload::{Llm, Matrix, Model};
 use proptest::prelude::*;
 
 use crate::common::{ask, count, error, study, token_ns, tokens, ttft_s};
@@ -437,4 +438,39 @@ fn a_study_begins_as_the_machine_of_its_slot() {
     for (table, value) in plain.as_object().unwrap() {
         assert_eq!(&study[table], value, "{table}");
     }
+}
+
+/// What is beside matrix products is beside those of each graph of a step.
+#[test]
+fn every_graph_of_a_step_has_operations_beside_its_products() {
+    let of = |batch, ubatch| {
+        let model = Model::named("opt-125m").unwrap();
+        let base = InferenceStudy {
+            model,
+            context_cells: None,
+            ubatch_tokens: tokens(ubatch),
+            ..InferenceStudy::default()
+        };
+        let it = ask(InferenceStudy { batch: count(batch), ..base });
+        (it.headline.token_ns - it.mul_mat_ns, it.mul_mat_share)
+    };
+    let (one, eight, together) = (of(1, 1), of(8, 1), of(8, 8));
+    assert!((eight.0 / one.0 - 8.0).abs() < 1e-9, "{eight:?} {one:?}");
+    assert!((together.0 / one.0 - 1.0).abs() < 1e-9, "{together:?} {one:?}");
+    assert!(eight.1 < 0.9, "{eight:?}");
+}
+
+/// Also the projections in front of and behind the layers of a model that has them synchronise.
+#[test]
+fn projections_of_the_embedding_synchronise() {
+    let with = InferenceStudy { model: Model::named("opt-350m").unwrap(), ..InferenceStudy::default() };
+    let model = Model::of(Llm { embedding_size: None, ..*with.model }).unwrap();
+    let syncs = |it: &InferenceStudy| {
+        let graph = Graph::of(&it.model, it.projections);
+        (graph.other_syncs() + graph.product_syncs(), ask(it).synchronisation_ns)
+    };
+    let (without, with) = (syncs(&InferenceStudy { model, ..with }), syncs(&with));
+    assert_eq!(with.0, without.0 + 2 * 2, "each of the two meets twice");
+    let each = |(count, ns): (u64, f64)| ns / f64::from(u32::try_from(count).unwrap());
+    assert!((each(with) / each(without) - 1.0).abs() < 1e-9, "{with:?} {without:?}");
 }

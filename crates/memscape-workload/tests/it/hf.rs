@@ -347,20 +347,24 @@ fn hostile_files_are_errors_at_once() {
 #[test]
 fn the_largest_allowed_numbers_are_counted() {
     let big = "16777216";
-    let all = [
-        ("hidden_size", big),
-        ("intermediate_size", "4096"),
-        ("num_hidden_layers", "4096"),
-        ("vocab_size", big),
-        ("num_attention_heads", "4096"),
-        ("num_key_value_heads", "4096"),
-        ("head_dim", "4096"),
-        ("num_local_experts", "4096"),
-        ("num_experts_per_tok", "1"),
-    ];
-    let llm = read(&with("mixtral-8x7b", &all));
-    assert!(llm.parameters() > 1 << 62 && llm.active_parameters() < llm.parameters());
+    let layered = |layers| {
+        [
+            ("hidden_size", big),
+            ("intermediate_size", "4096"),
+            ("num_hidden_layers", layers),
+            ("vocab_size", big),
+            ("num_attention_heads", "4096"),
+            ("num_key_value_heads", "4096"),
+            ("head_dim", "4096"),
+            ("num_local_experts", "4096"),
+            ("num_experts_per_tok", "1"),
+        ]
+    };
+    let llm = read(&with("mixtral-8x7b", &layered("32")));
+    assert!(llm.parameters() > 1 << 55 && llm.active_parameters() < llm.parameters());
     exercise(&llm);
+    let told = message(&with("mixtral-8x7b", &layered("4096")));
+    assert!(told.contains("the model has 8071295094633791488 parameters; it must have at most"), "{told}");
 }
 
 /// Calls what a study would call; none may panic.
