@@ -49,12 +49,12 @@ def claims(directive: Table) -> list[nodes.Node]:
         head = ["claim", "where", "what", "#published", "#model", "#error", "remark"]
         return table(head, [_claim(it) for it in found if wanted(it)], classes=["claims"])
 
-    def predicted(it: dict[str, Any]) -> bool:
-        return it["sort"] == "performance" and it["role"] == "predict"
+    def predicted(it: dict[str, Any], follows: bool) -> bool:
+        return (it["sort"], it["role"], bool(it["follows_from"])) == ("performance", "predict", follows)
 
     parts = {
-        "performances that the model predicts": lambda it: predicted(it) and not it["follows_from"],
-        "predictions that follow from others, which bars do not count": lambda it: predicted(it) and it["follows_from"],
+        "performances that the model predicts": lambda it: predicted(it, follows=False),
+        "predictions that follow from others, which bars do not count": lambda it: predicted(it, follows=True),
         "performances that it is fitted to": lambda it: it["sort"] == "performance" and it["role"] == "calibrate",
         "performances that it takes as given": lambda it: it["sort"] == "performance" and it["role"] == "input",
         "facts": lambda it: it["sort"] == "fact",
