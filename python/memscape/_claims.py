@@ -42,7 +42,7 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     check(claims, locals())
     import polars
 
-    schema = {
+    schema: dict[str, polars.datatypes.DataTypeClass | polars.DataType] = {
         "id": polars.String,
         "published": polars.Float64,
         "printed": polars.String,
