@@ -90,10 +90,11 @@ pub enum Obstacle {
 pub const MOST_PRODUCTS: usize = 11;
 
 impl Designs<'_> {
-    /// The steps that memory tiles hold, shortest first, for products of so many columns of A. A run that no wrap
-    /// register can count is a step of its own only where it is all of a row, which needs none.
+    /// The steps that memory tiles hold, shortest first. One that is longer than a wrap register can count is among
+    /// them only if it is asked for, or if it `is_row`: all of a product's row of A, which needs no register.
     pub fn steps(&self, tile: Tile, is_row: impl Fn(&Design) -> bool) -> impl Iterator<Item = Design> {
         let longest = (WORD_BYTES << DmaTile::Interface.registers().wrap) / self.base.precision.input_bytes();
+        let asked = self.k_mt_steps.is_some();
         let range = match self.k_mt_steps {
             Some(steps) => steps..=steps,
             None => 1..=(u32::from(u16::MAX) / tile.k).max(1),
@@ -101,7 +102,7 @@ impl Designs<'_> {
         range
             .map(move |it| Design { tile, k_mt: tile.k.saturating_mul(it), ..self.base })
             .take_while(|it| it.k_mt <= u16::MAX.into() && it.l2(self.device).fits(self.device))
-            .filter(move |it| it.k_mt <= longest || it.k_mt == it.tile.k || is_row(it))
+            .filter(move |it| it.k_mt <= longest || asked || it.k_mt == it.tile.k || is_row(it))
     }
 
     /// A design's time for a product by an engine, if any clock can follow it; for each byte of B that it

@@ -99,8 +99,8 @@ pub enum ScheduleError {
     },
     /// A GEMM whose time no clock can follow.
     #[error(
-        "a GEMM of {m} x {k} x {n} takes longer than simulated clocks can follow (a day, with nothing of it beside \
-         anything else); use a smaller one"
+        "a GEMM of {m} x {k} x {n} takes longer than the day that simulated clocks follow, counted as if nothing of it \
+         overlapped; use a smaller one"
     )]
     TooLong {
         /// Rows of A.

@@ -105,10 +105,13 @@ impl Published {
                         "`{id}` follows from `{from}`, but no claim of this file has that id"
                     ));
                 }
+                Some(it) if it.id == *id => {
+                    return Err(format!("`{id}` follows from itself; name what gives it"));
+                }
                 Some(it) if !it.follows_from.is_empty() => {
                     let first = it.follows_from.join("`, `");
                     return Err(format!(
-                        "`{id}` follows from `{from}`, which follows itself: name `{first}`"
+                        "`{id}` follows from `{from}`, which follows from others: name `{first}` instead"
                     ));
                 }
                 Some(_) => {}
@@ -197,8 +200,10 @@ mod tests {
         assert!(refused(predict, unknown).contains("from `a.tmie`, but no claim of this file has that id"));
         let input = "role = 'input'\nfollows_from = ['a.time']";
         assert!(refused(predict, input).contains("the role `input`, which is not counted anyway"));
-        let first = "role = 'predict'\nfollows_from = ['a.rate']";
-        assert!(refused(first, follows).contains("`a.rate`, which follows itself: name `a.time`"));
+        let itself = "role = 'predict'\nfollows_from = ['a.rate']";
+        assert!(refused(predict, itself).contains("`a.rate` follows from itself; name what gives it"));
+        let second = refused(itself, follows);
+        assert!(second.contains("`a.rate`, which follows from others: name `a.time` instead"), "{second}");
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub struct Cache {
 /// Bytes of a cache line.
 ///
 /// # Source
-/// Xuantie C910 and C920 user manuals: lines of 64 bytes in both levels of caches.
+/// openC910 data sheet (the core that the C920 adds vectors to): cache lines have a fixed length of 64 bytes.
 pub const LINE_BYTES: u64 = 64;
 
 impl Cache {

@@ -97,9 +97,14 @@ const COUNTS_OF_EXPERTS: [&str; 3] = [LOCAL_EXPERTS, "num_experts", "n_routed_ex
 impl Config<'_> {
     /// The model, as its family reads the keys.
     pub(super) fn llm(&self) -> Result<Llm, HfConfigError> {
-        if !["mixtral", "qwen3_moe", "gpt_oss"].contains(&self.model_type) {
+        let llm = self.as_family()?;
+        if llm.experts.is_none() {
             self.no_experts()?;
         }
+        Ok(llm)
+    }
+
+    fn as_family(&self) -> Result<Llm, HfConfigError> {
         match self.model_type {
             "opt" => self.opt(),
             "llama" => self.llama_like(&LLAMA),

@@ -558,6 +558,10 @@ fn a_llama_has_no_experts() {
         let error = Llm::from_hf_config(&with(name, &[(key, "64")])).unwrap_err().to_string();
         assert!(error.contains(&format!("`{key}` is 64; it must be 1 or absent")), "{name}: {error}");
     }
+    // Of a family that is not known, nothing is said of experts.
+    let unknown = [("model_type", "\"deepseek_v3\""), ("n_routed_experts", "256")];
+    let error = message(&with("llama-3.1-8b", &unknown));
+    assert!(error.contains("deepseek_v3") && !error.contains("experts"), "{error}");
 }
 
 #[test]
