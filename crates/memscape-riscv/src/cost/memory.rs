@@ -146,7 +146,7 @@ impl Hierarchy<'_> {
     /// system-level cache in front of them, which a line passes that it does not hold.
     #[must_use]
     pub fn dram(&self, placed: &Placed) -> GbPerS {
-        self.dram_where(placed, placed.threads, 1.0)
+        self.dram_lines(placed, placed.threads).rate(1.0)
     }
 
     /// What threads wait for that read from DRAM.
@@ -158,11 +158,10 @@ impl Hierarchy<'_> {
         Wait { on_the_way, at_ports: busy <= self.port(placed) }
     }
 
-    /// The same as [`Self::dram`], if so many threads read and the others have theirs, and the busiest reads so many
-    /// times as much as the mean.
-    fn dram_where(&self, placed: &Placed, readers: u32, busiest: f64) -> GbPerS {
+    /// Lines from DRAM, if so many threads read and the others have theirs.
+    fn dram_lines(&self, placed: &Placed, readers: u32) -> Lines {
         let (way, busy) = self.dram_line(placed, readers);
-        self.together(placed, readers, busiest * way, busy)
+        self.together(placed, readers, way, busy)
     }
 
     /// Nanoseconds of a line's way to a core, and until the next one may come.
@@ -177,11 +176,11 @@ impl Hierarchy<'_> {
     /// the nodes where lines are asked for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
-        self.slc_where(placed, placed.threads, 1.0)
+        self.slc_lines(placed, placed.threads).rate(1.0)
     }
 
-    fn slc_where(&self, placed: &Placed, readers: u32, busiest: f64) -> GbPerS {
-        self.together(placed, readers, busiest * self.way_to_slc(placed), self.port(placed))
+    fn slc_lines(&self, placed: &Placed, readers: u32) -> Lines {
+        self.together(placed, readers, self.way_to_slc(placed), self.port(placed))
     }
 
     fn way_to_slc(&self, placed: &Placed) -> f64 {
@@ -193,12 +192,32 @@ impl Hierarchy<'_> {
         float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.port_nodes))
     }
 
-    /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers: threads
-    /// have an equal share of the bytes, but that the busiest thread's way is longer by what it has more, and all are
-    /// done when it is.
-    fn together(&self, placed: &Placed, readers: u32, way: f64, busy: f64) -> GbPerS {
-        let per_line = way / f64::from(self.core.line_fills.get()) + f64::from(readers) * busy;
-        rate(f64::from(placed.threads) * float(LINE_BYTES) / per_line)
+    /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers.
+    fn together(&self, placed: &Placed, readers: u32, way: f64, busy: f64) -> Lines {
+        Lines {
+            way: way / f64::from(self.core.line_fills.get()),
+            behind: f64::from(readers) * busy,
+            threads: placed.threads,
+        }
+    }
+}
+
+/// How lines come to threads: nanoseconds of each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Lines {
+    /// On its way, of which a core has some at once.
+    way: f64,
+    /// Behind one line of each thread.
+    behind: f64,
+    /// Threads that wait.
+    threads: u32,
+}
+
+impl Lines {
+    /// What all threads together read if the busiest has so many times as much as the mean: its lines are on their
+    /// way for so much longer, and all are done when it is. A place that lines pass one by one does not ask whose.
+    fn rate(&self, busiest: f64) -> GbPerS {
+        rate(f64::from(self.threads) * float(LINE_BYTES) / (busiest * self.way + self.behind))
     }
 }
 
@@ -278,17 +297,19 @@ impl Found {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// From the system-level cache.
-    pub slc: GbPerS,
+    slc: Lines,
     /// From memory.
-    pub dram: GbPerS,
+    dram: Lines,
     /// What that is spent on.
     pub dram_wait: Wait,
     /// From the system-level cache, where threads of the fullest clusters alone read.
-    crowded_slc: GbPerS,
+    crowded_slc: Lines,
     /// The same from memory.
-    crowded_dram: GbPerS,
+    crowded_dram: Lines,
     /// Those threads' share of all.
     crowded_share: f64,
+    /// What the busiest thread reads over their mean.
+    busiest: f64,
     /// What second-level caches still hold of what their threads read before.
     pub l2: Room,
     /// What of it one cluster has, for what all threads read whole.
@@ -304,25 +325,20 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The rates of threads placed so.
+    /// The rates of threads placed so, which read alike.
     #[must_use]
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
-        Self::of_shares(placed, hierarchy, 1.0)
-    }
-
-    /// The rates of threads placed so, of which the busiest reads so many times as much as the mean.
-    #[must_use]
-    pub fn of_shares(placed: &Placed, hierarchy: &Hierarchy<'_>, busiest: f64) -> Self {
         let cache = hierarchy.cache;
         let chunk_l2 = Room::of(placed, cache);
         let crowded = placed.crowded_threads;
         Self {
-            slc: hierarchy.slc_where(placed, placed.threads, busiest),
-            dram: hierarchy.dram_where(placed, placed.threads, busiest),
+            slc: hierarchy.slc_lines(placed, placed.threads),
+            dram: hierarchy.dram_lines(placed, placed.threads),
             dram_wait: hierarchy.dram_wait(placed),
-            crowded_slc: hierarchy.slc_where(placed, crowded, busiest),
-            crowded_dram: hierarchy.dram_where(placed, crowded, busiest),
+            crowded_slc: hierarchy.slc_lines(placed, crowded),
+            crowded_dram: hierarchy.dram_lines(placed, crowded),
             crowded_share: f64::from(crowded) / f64::from(placed.threads),
+            busiest: 1.0,
             l2: if placed.stay { chunk_l2 } else { Room::NONE },
             own_l2: Bytes(if placed.stay { cache.l2_bytes } else { 0 }),
             threads: placed.threads,
@@ -330,6 +346,18 @@ impl Rates {
             chunk_l2,
             slc_size: Bytes(placed.slc_bytes(cache)),
         }
+    }
+
+    /// The same threads, of which the busiest reads so many times as much as the mean.
+    #[must_use]
+    pub const fn where_busiest_has(self, busiest: f64) -> Self {
+        Self { busiest, ..self }
+    }
+
+    /// What all threads together read from memory.
+    #[must_use]
+    pub fn from_memory(&self) -> GbPerS {
+        self.dram.rate(self.busiest)
     }
 
     /// Where so many bytes are that every thread reads whole: each cluster keeps all of them.
@@ -377,13 +405,14 @@ impl Rates {
     /// with the kernels.
     #[must_use]
     pub fn read(&self, bytes: Bytes, found: Found) -> Nanoseconds {
-        match (found.level, found.by_crowded) {
-            (Level::L2, _) => Nanoseconds::ZERO,
-            (Level::Slc, false) => self.slc.time_of(bytes),
-            (Level::Slc, true) => self.crowded_slc.time_of(bytes),
-            (Level::Dram, false) => self.dram.time_of(bytes),
-            (Level::Dram, true) => self.crowded_dram.time_of(bytes),
-        }
+        let lines = match (found.level, found.by_crowded) {
+            (Level::L2, _) => return Nanoseconds::ZERO,
+            (Level::Slc, false) => self.slc,
+            (Level::Slc, true) => self.crowded_slc,
+            (Level::Dram, false) => self.dram,
+            (Level::Dram, true) => self.crowded_dram,
+        };
+        lines.rate(self.busiest).time_of(bytes)
     }
 
     /// The share of what was found there that moves from memory.

@@ -39,6 +39,8 @@ parts! {
 pub struct GraphCost {
     /// Multiplying with the weights.
     pub kernel: Nanoseconds,
+    /// What of that packs where reading what it packs takes longer.
+    pub packed_in_reading: Nanoseconds,
     /// Reading weights.
     pub weights: Nanoseconds,
     /// What of that caches deliver.
@@ -59,6 +61,7 @@ impl GraphCost {
     /// Nothing yet.
     pub const ZERO: Self = Self {
         kernel: Nanoseconds::ZERO,
+        packed_in_reading: Nanoseconds::ZERO,
         weights: Nanoseconds::ZERO,
         cached_weights: Nanoseconds::ZERO,
         attention: Nanoseconds::ZERO,
@@ -74,6 +77,7 @@ impl GraphCost {
         let other = other.share(float(times));
         Self {
             kernel: self.kernel + other.kernel,
+            packed_in_reading: self.packed_in_reading + other.packed_in_reading,
             weights: self.weights + other.weights,
             cached_weights: self.cached_weights + other.cached_weights,
             attention: self.attention + other.attention,
@@ -89,6 +93,7 @@ impl GraphCost {
     pub fn share(self, of: f64) -> Self {
         Self {
             kernel: self.kernel * of,
+            packed_in_reading: self.packed_in_reading * of,
             weights: self.weights * of,
             cached_weights: self.cached_weights * of,
             attention: self.attention * of,
@@ -415,6 +420,8 @@ impl Crew {
         } else {
             busiest(tall).saturating_mul(wide).min(tall.saturating_mul(busiest(wide)))
         };
+        // Whole vectors meet all rows, which takes no less to read than a thread's own.
+        let rates = self.rates.where_busiest_has(float(busiest(rows)) * self.cores() / float(rows));
         let block = self.block(work, rows, columns.div_ceil(block));
         let multiply = block * (float(tiles) * float(work.rows) * row_blocks);
         let pack = work.pack * blocks;
@@ -428,28 +435,29 @@ impl Crew {
         };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let first = if cold { Found::IN_MEMORY } else { self.weights };
-        let [kept, kept_copy] = [bytes, copy].map(|it| self.rates.find(it));
-        let chunk = self.rates.find_chunks(rows, bytes);
+        let [kept, kept_copy] = [bytes, copy].map(|it| rates.find(it));
+        let chunk = rates.find_chunks(rows, bytes);
         let again = float(work.kernel.passes(vectors) - 1);
         let chunks = float(work.kernel.passes_of_chunks(vectors));
         // Packing is the read of what it packs.
-        let packed = |read: Nanoseconds| read - pack;
-        let read = self.rates.read(bytes, first);
+        let (read, read_copy) = (rates.read(bytes, first), rates.read(copy, kept_copy));
+        let packed = if work.copied == 0 { read } else { read_copy };
         let reads = [
-            (first, if work.copied == 0 { packed(read) } else { read }, bytes, 1.0),
-            (kept, self.rates.read(bytes, kept) * again, bytes, again),
-            (chunk, self.rates.read(bytes, chunk) * chunks, bytes, chunks),
-            (kept_copy, packed(self.rates.read(copy, kept_copy)), copy, 1.0),
+            (first, if work.copied == 0 { read - pack } else { read }, bytes, 1.0),
+            (kept, rates.read(bytes, kept) * again, bytes, again),
+            (chunk, rates.read(bytes, chunk) * chunks, bytes, chunks),
+            (kept_copy, read_copy - pack, copy, 1.0),
         ];
         let sum = |cached: bool| {
             let of = reads.iter().filter(|it| (it.0.level != Level::Dram) == cached);
             of.fold(Nanoseconds::ZERO, |sum, it| sum + it.1)
         };
         let from_memory =
-            |it: &(Found, Nanoseconds, Bytes, f64)| float(it.2.0) * it.3 * self.rates.share_from_memory(it.0);
+            |it: &(Found, Nanoseconds, Bytes, f64)| float(it.2.0) * it.3 * rates.share_from_memory(it.0);
         GraphCost {
             kernel: computed + panels,
-            weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
+            packed_in_reading: if packed > pack { pack } else { Nanoseconds::ZERO },
+            weights: sum(false) + rates.from_memory().time_of(copy) + sum(true),
             cached_weights: sum(true),
             read_bytes: reads.iter().map(from_memory).sum(),
             written_bytes: float(copy.0),
@@ -469,7 +477,7 @@ impl Crew {
         let new = float(layers) * float(columns.all);
         GraphCost {
             attention: self.attention * macs / self.cores() + self.halve * (inputs * float(columns.all)),
-            cache: self.rates.dram.time_of(of_a_cell) * (of_all + new),
+            cache: self.rates.from_memory().time_of(of_a_cell) * (of_all + new),
             read_bytes: float(of_a_cell.0) * of_all,
             written_bytes: float(of_a_cell.0) * new,
             ..GraphCost::ZERO

@@ -118,7 +118,7 @@ impl Sgemm {
             SgemmCost { dequantise: zero, pack: zero, pack_inputs: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
             let moved = Bytes(dequantised_bytes(self.gemm.m(), self.gemm.k(), self.format));
-            cost.dequantise = dequantise(core, self.format) * weights + rates.dram.time_of(moved);
+            cost.dequantise = dequantise(core, self.format) * weights + rates.from_memory().time_of(moved);
         }
         match self.method {
             Method::Openblas => {
@@ -172,7 +172,7 @@ impl Sgemm {
         let weights = Bytes(matrix_bytes(self.gemm.m(), self.gemm.k(), self.format));
         let vectors = self.vector_bytes();
         let found = readers.tiles.find(Bytes(weights.0.saturating_add(vectors.0)));
-        readers.rows.dram.time_of(weights) + readers.tiles.read(vectors, found)
+        readers.rows.from_memory().time_of(weights) + readers.tiles.read(vectors, found)
     }
 
     /// Inputs and result, in single precision.

@@ -306,7 +306,7 @@ impl Study for GemmStudy {
         let of_some = bind.of_some(self.policy, placed.threads, &self.numa);
         let rates = |Shares { threads, busiest }| {
             place(self.policy, threads, of_some, &self.numa, &self.cache)
-                .map(|it| Rates::of_shares(&it, &hierarchy, busiest))
+                .map(|it| Rates::of(&it, &hierarchy).where_busiest_has(busiest))
         };
         let readers = Readers {
             rows: rates(product.rows_of(placed.threads))?,

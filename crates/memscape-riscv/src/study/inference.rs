@@ -528,7 +528,7 @@ impl InferenceStudy {
 }
 
 /// What a step is mostly spent on, NUMA balancing aside, which slows everything alike: computing, reading or
-/// synchronising, and where that is reading, what of it takes longest.
+/// synchronising, and where that is reading, what of it takes longest. To pack while one reads is reading.
 ///
 /// * `wait`: for what is read from memory
 fn bound_by(step: &GraphCost, wait: Wait) -> BoundBy {
@@ -547,8 +547,8 @@ fn bound_by(step: &GraphCost, wait: Wait) -> BoundBy {
         (step.cached_weights + by_ports, BoundBy::CacheBandwidth),
     ]);
     longest([
-        (step.kernel + step.attention, BoundBy::Compute),
-        (step.weights + step.cache, reading),
+        (step.kernel - step.packed_in_reading + step.attention, BoundBy::Compute),
+        (step.weights + step.cache + step.packed_in_reading, reading),
         (step.synchronisation, BoundBy::Synchronisation),
     ])
 }
@@ -724,7 +724,7 @@ impl Study for InferenceStudy {
             prompt_balancing_s: prompt_s(GraphPart::Balancing),
             task_clock_ms: f64::from(crew.placed.threads) * run_ns * 1e-6,
             page_faults: page_faults(&self.os, &self.touched(&crew, &run)),
-            bandwidth_gb_s: crew.rates.dram.as_f64(),
+            bandwidth_gb_s: crew.rates.from_memory().as_f64(),
             mean_distance: crew.placed.mean_distance,
             weight_bytes: self.weight_bytes(),
         })

@@ -11,7 +11,7 @@ use memscape_riscv::placement::{Bind, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Limited, Pass, Study};
 use memscape_units::{GbPerS, Nanoseconds};
-use memscape_workload::{Llm, Matrix, Model};
+use memscape_workload::{Format, Llm, Matrix, Model};
 use proptest::prelude::*;
 
 use crate::common::{ask, count, error, study, token_ns, tokens, ttft_s};
@@ -323,6 +323,44 @@ fn experts_are_read_by_the_tokens_that_meet_them() {
         prompt(&long, "gate"),
         "an index picks experts, which BLAS knows nothing of"
     );
+}
+
+/// A token waits for the thread with most rows, whose lines alone are on their way for longer.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "some gigabytes")]
+fn the_busiest_thread_reads_all_of_its_rows() {
+    for threads in [1, 7, 43, 48, 63, 64] {
+        let study = InferenceStudy { threads: count(threads), ..InferenceStudy::default() };
+        let InferenceStudy { core, cache, numa, memory, controller, .. } = &study;
+        let placed = place(study.policy, threads, Bind::default(), numa, cache).unwrap();
+        let hierarchy = Hierarchy { core, cache, numa, memory, controller };
+        let (rate, on_the_way) = (hierarchy.dram(&placed).as_f64(), hierarchy.dram_wait(&placed).on_the_way);
+        let head = study.model.gemv(Matrix::LmHead).unwrap();
+        let rows = head.m().div_ceil(threads.into()) as f64 * f64::from(threads) / head.m() as f64;
+        let expected = (head.m() * head.k() / 32 * 18) as f64 / rate * (1.0 + on_the_way * (rows - 1.0));
+        let operators = study.operators().unwrap();
+        let it = operators.iter().find(|it| it.pass == Pass::Token && it.operator == "lm_head").unwrap();
+        let weights = it.parts.iter().find(|it| it.0 == "weights").unwrap().1;
+        assert!((weights / expected - 1.0).abs() < 1e-9, "{threads}: {weights}, not {expected} ns");
+    }
+}
+
+/// Faster packing gains nothing where reading what is packed takes longer.
+#[test]
+fn what_packs_while_it_reads_is_bound_by_reading() {
+    let of = |pack_ns| {
+        let mut study =
+            InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
+        study.core.pack_ns = Nanoseconds::new(pack_ns).unwrap();
+        ask(study)
+    };
+    let most = of(1e-3).weights_ns;
+    // A block's share of reading, of which packing takes nine tenths.
+    let (hidden, shown) = (of(1.8), of(18.0));
+    assert!(hidden.weights_ns > 0.0 && hidden.weights_ns < 0.5 * most, "{hidden:?}");
+    assert_eq!(hidden.headline.token_ns, of(0.9).headline.token_ns);
+    assert_eq!(hidden.headline.bound_by, BoundBy::DramBandwidth);
+    assert_eq!(shown.headline.bound_by, BoundBy::Compute);
 }
 
 /// Computing is multiplying with weights and with the cache, reading is reading both.
