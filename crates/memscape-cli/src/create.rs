@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use memscape::explore::write_atomically;
+use memscape::explore::{unwritable, write_atomically};
 
 use crate::failure::Failure;
 
@@ -26,13 +26,7 @@ pub fn check_own(path: &Path, beginning: &str) -> Result<(), Failure> {
 ///
 /// What stands there under that name is replaced, as by any program that draws or records.
 pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-    let bad = |error: io::Error| {
-        let told = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such folder".to_owned(),
-            _ => error.to_string(),
-        };
-        Failure::BadInput(format!("cannot write `{}`: {told}; choose another file", path.display()))
-    };
+    let bad = |error: io::Error| Failure::BadInput(unwritable(path, &error));
     if path.metadata().is_ok_and(|it| !it.is_file()) {
         return write(&mut File::create(path).map_err(bad)?);
     }

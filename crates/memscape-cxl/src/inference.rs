@@ -341,7 +341,6 @@ impl Study for InferenceStudy {
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (placement, prompt, token) = self.passes()?;
-        let ns = |it: Picoseconds| Nanoseconds::new(it.as_ns()).expect("never negative");
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
         let energies = self.energy(&prompt).zip(self.energy(&token));
         Ok(InferenceAnswer {
@@ -349,8 +348,8 @@ impl Study for InferenceStudy {
                 prompt_tokens: self.prompt_tokens.get().into(),
                 generated_tokens: self.generated_tokens.get().into(),
                 batch: self.batch.get().into(),
-                prompt: ns(prompt.time.total()),
-                step: ns(token.time.total()),
+                prompt: prompt.time.total().into(),
+                step: token.time.total().into(),
                 memory_bytes: self.needs(self.weights()?)?.bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by: token.bound_by,

@@ -91,4 +91,4 @@ pub use sweep::Sweep;
 pub use table::{Column, Table};
 pub use uncertainty::{Doubts, Uncertainty, uncertainty};
 pub use units::{name_and_unit, unit_of};
-pub use whole::{remove_temporary_files, write_atomically};
+pub use whole::{remove_temporary_files, unwritable, write_atomically};

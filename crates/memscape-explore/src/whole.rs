@@ -46,6 +46,16 @@ pub fn write_atomically<E: From<io::Error>>(
     Ok(())
 }
 
+/// Why a file cannot be written, and what to do.
+#[must_use]
+pub fn unwritable(path: &Path, error: &io::Error) -> String {
+    let told = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("cannot write `{}`: {told}; choose another file", path.display())
+}
+
 /// Puts a rename on the disk, where the system can. If not, the file of before may be
 /// seen after a crash, which is whole, too.
 fn sync_folder(folder: &Path) {

@@ -21,8 +21,13 @@ pub fn mean_above_zero(mean: f64, deviation: f64) -> f64 {
         return mean.max(0.0);
     }
     let z = mean / deviation;
-    let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    (mean * cdf(z) + deviation * density).max(0.0)
+    (mean * cdf(z) + deviation * density(z)).max(0.0)
+}
+
+/// Probability per length at `x`.
+#[must_use]
+pub fn density(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
 /// The `x` that [`cdf`] takes to `p`; infinite at 0 and 1.

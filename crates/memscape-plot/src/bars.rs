@@ -361,8 +361,11 @@ impl GroupedBars {
             scene.fill(Rect { left: x - half, right: x + half, top, bottom }, colour_of(&self.series, index));
             if let Some(labels) = labels {
                 // Beyond what else stands on the bar.
-                let from = self.others_end(axis, area, index, group, end <= base).unwrap_or(end);
-                texts.push(labels.text((x, from), end <= base, self.value_text(value)));
+                let from = |rises| self.others_end(axis, area, index, group, rises).unwrap_or(end);
+                // Names stand below the plot, so that a number without room there is written above.
+                let falls = end > base && from(false) + labels.length + 1.8 <= area.bottom;
+                let at = if falls { from(false) } else { from(true).min(base) };
+                texts.push(labels.text((x, at), !falls, self.value_text(value)));
             }
         }
     }

@@ -77,15 +77,19 @@ fn trace(
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let write = move || {
-        explore::write_atomically(&path, |out| {
+        let written = explore::write_atomically(&path, |out| {
             let mut out = Stoppable { out, stopped: &stopped };
             study.trace(&layers.iter().collect::<Vec<_>>(), &form, &mut out)
+        });
+        written.map_err(|it| match it {
+            explore::Error::Write(error) => to_py_err(explore::unwritable(&path, &error)),
+            other => explore_error(other),
         })
     };
     let written = compute_anywhere(py, write);
     // Who was interrupted no longer waits for it, and it could fill a disk.
     stop.store(true, Ordering::Relaxed);
-    written?.map_err(explore_error)
+    written?
 }
 
 #[pyfunction]

@@ -362,7 +362,8 @@ impl Engines {
 /// A resource without end: what it bounds goes to nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
-    /// The parameters that grow, each by this factor (below one for a delay).
+    /// The parameters that grow, each by this factor (below one for a delay), or as far as its range goes if that
+    /// is by two thousand at least.
     pub grow: &'static [(&'static str, f64)],
     /// The columns that go below a thousandth of what they were.
     pub vanish: &'static [&'static str],

@@ -369,7 +369,7 @@ fn row(
     };
     let model = match &workload.model {
         Value::String(name) => name.clone(),
-        table => table.get("name").and_then(Value::as_str).unwrap_or("inline").to_owned(),
+        table => table.to_string(),
     };
     let variant = if it.variant.is_empty() { Value::Null } else { it.variant.as_str().into() };
     let mut row: Vec<Value> = vec![

@@ -12,7 +12,8 @@ use crate::drawing::{Drawing, Kind, OF};
 use crate::labels::{Prefix, unit};
 use crate::looks::{Looks, MOST_SERIES, Seen};
 use crate::missing::{is_refused, parts, without_a_part};
-use crate::rows::{Place, Row, Rows, apart, distinct, in_order, is_numeric};
+use crate::rows::{Place, Row, Rows, apart, in_order, is_numeric};
+use crate::values::distinct;
 
 /// The column that a tornado's bars start from.
 const BASE: &str = "base";
@@ -474,8 +475,9 @@ impl Drawing {
         let mut places: Vec<f64> = rows.all.iter().map(|it| it.x).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        // Of a few values that were chosen, readers look for these.
-        let chosen = self.log.x && places.len() <= MOST_NAMED;
+        // Of a few values that were chosen, readers look for these; points may stand at any.
+        let counts = matches!(table.column(&self.x), Ok(Column::Int(_)));
+        let chosen = self.log.x && places.len() <= MOST_NAMED && (rows.kind == Kind::Lines || counts);
         let across = axis(self.called(&self.x, rows.across), self.log.x);
         let across = if chosen { across.marks(places) } else { across };
         Ok(Lines::new(across, axis(self.y_label(table, rows, here), self.log.y)))

@@ -116,11 +116,16 @@ impl Drawing {
     /// What the values of a table of intervals, ranges or shares are of, which it says in the column `of`: each of
     /// them once, in the order of these rows. None if other columns are drawn.
     pub(crate) fn subjects(&self, table: &Table, lines: impl Iterator<Item = usize>) -> Vec<String> {
-        const VALUES: [&str; 11] = [
+        const VALUES: [&str; 16] = [
             "value",
             "median",
             "low",
             "high",
+            "base",
+            "swing",
+            "mean_effect",
+            "mean_absolute_effect",
+            "deviation",
             "at_low",
             "at_high",
             "least",

@@ -31,12 +31,16 @@ impl Prefix {
         }
     }
 
-    /// What several columns are, in this unit.
+    /// What several columns are, in this unit: of one that they share.
     pub fn common_label(self, columns: &[String]) -> String {
-        let own = common_label(columns);
-        match (self.unit, own.split_once('(')) {
-            (Some(unit), Some((quantity, _))) => format!("{quantity}({unit})"),
-            _ => own,
+        let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();
+        units.dedup();
+        let [own] = &units[..] else { return String::new() };
+        let unit = self.unit.unwrap_or(own);
+        match (quantity(own), unit) {
+            (_, "") => String::new(),
+            ("", unit) => unit.to_owned(),
+            (quantity, unit) => format!("{quantity} ({unit})"),
         }
     }
 }
@@ -96,21 +100,16 @@ pub fn short_label(column: &str) -> String {
     split(column).0
 }
 
-/// What several columns are: their unit, if they share one.
-fn common_label(columns: &[String]) -> String {
-    let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();
-    units.dedup();
-    match &units[..] {
-        [unit] => {
-            let quantity = match unit.as_str() {
-                "ps" | "ns" | "µs" | "ms" | "s" => "Time ",
-                "J" | "pJ" => "Energy ",
-                "" => return String::new(),
-                _ => "",
-            };
-            format!("{quantity}({unit})")
-        }
-        _ => String::new(),
+/// What is told in a unit, if that is one thing.
+fn quantity(unit: &str) -> &'static str {
+    match unit {
+        "ps" | "ns" | "µs" | "ms" | "s" => "Time",
+        "pJ" | "nJ" | "µJ" | "mJ" | "J" => "Energy",
+        "B" | "KB" | "MB" | "GB" | "KiB" | "MiB" | "GiB" => "Size",
+        "W" => "Power",
+        "USD" => "Cost",
+        _ if unit.ends_with("/s") => "Rate",
+        _ => "",
     }
 }
 
@@ -170,6 +169,15 @@ mod tests {
             assert_eq!(label(column), expected);
         }
         assert_eq!(counted_label("memory.data_rate_mt_s", "6400.0"), "6400 MT/s");
+        for (columns, expected) in [
+            (["memory_bytes", "memory_limit_bytes"], "Size (B)"),
+            (["prompt_tokens_per_s", "generation_tokens_per_s"], "Rate (tokens/s)"),
+            (["kv_bits", "weight_bits"], "bit"),
+            (["token_ns", "ttft_s"], ""),
+            (["speedup", "share"], ""),
+        ] {
+            assert_eq!(Prefix::default().common_label(&columns.map(str::to_owned)), expected);
+        }
         assert_eq!(counted_label("memory.banks_per_channel", "16"), "banks per channel 16");
     }
 

@@ -29,6 +29,7 @@ mod notebook;
 mod presets;
 mod rows;
 pub mod tour;
+mod values;
 mod versions;
 
 pub use memscape_dram as dram;

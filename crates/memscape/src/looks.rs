@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::rows::distinct;
+use crate::values::distinct;
 
 /// More colours cannot be told apart, more bars not be seen.
 pub const MOST_SERIES: usize = 12;

@@ -7,7 +7,8 @@ use memscape_plot::style::Width;
 
 use crate::drawing::{Drawing, Kind};
 use crate::looks::Looks;
-use crate::rows::{Place, Rows, distinct, is_numeric};
+use crate::rows::{Place, Row, Rows, is_numeric};
+use crate::values::distinct;
 
 /// How many points a bar or a cell takes across that can say that it has no value.
 const NARROWEST: f64 = 4.5;
@@ -29,6 +30,7 @@ impl Drawing {
         }
         said.push(self.without_any(table, rows, panels));
         said.push(self.of_several_parts(table, rows));
+        said.push(beside_their_bands(rows));
         match kind {
             Kind::Stacked => said.extend(partly(rows, panels)),
             Kind::Front => {
@@ -102,6 +104,16 @@ impl Drawing {
             };
             room < NARROWEST * slots as f64
         })
+    }
+}
+
+/// That some values are not within their bands, which are perhaps of something else.
+fn beside_their_bands(rows: &Rows) -> String {
+    let outside = |it: &&Row| it.ends.is_some_and(|(low, high)| it.y < low || high < it.y);
+    match rows.all.iter().filter(outside).count() {
+        0 => String::new(),
+        1 => format!("1 of {} values is not within its band.", rows.all.len()),
+        count => format!("{count} of {} values are not within their bands.", rows.all.len()),
     }
 }
 

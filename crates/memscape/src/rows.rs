@@ -1,15 +1,13 @@
 //! What of a table a figure draws: its rows, where they stand, and in which unit.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::collections::HashMap;
 
 use memscape_explore::{Column, Table};
 use memscape_papers::Error;
-use serde_json::Value;
 
 use crate::drawing::{Drawing, Kind};
 use crate::labels::{Prefix, prefix};
-use crate::presets::leaves;
+use crate::values::{distinct, told};
 
 /// The rows of a table that have all that is drawn.
 pub struct Rows {
@@ -174,78 +172,6 @@ impl Rows {
     }
 }
 
-/// What a column's values are called: numbers with no more digits than tell them apart.
-fn told(table: &Table, column: &str) -> Result<Vec<Option<String>>, Error> {
-    let texts = table.text(column)?;
-    match table.column(column)? {
-        Column::Float(values) => Ok(rounded(&values, texts)),
-        _ => Ok(named(texts)),
-    }
-}
-
-/// Numbers to as many decimals as tell them apart and are right to half a thousandth, where some are long:
-/// thirds are.
-fn rounded(values: &[Option<f64>], texts: Vec<Option<String>>) -> Vec<Option<String>> {
-    /// Letters that have room under a bar.
-    const ROOM: usize = 8;
-    const MOST_DECIMALS: usize = 12;
-    let longest = |texts: &[Option<String>]| texts.iter().flatten().map(String::len).max().unwrap_or(0);
-    if longest(&texts) <= ROOM {
-        return texts;
-    }
-    let apart = distinct(texts.iter().flatten().cloned()).len();
-    for decimals in 0..=MOST_DECIMALS {
-        let short = |value: f64| {
-            let text = format!("{value:.decimals$}");
-            let right = text.parse().is_ok_and(|it: f64| (it - value).abs() <= 5e-4 * value.abs());
-            let bare = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-            right.then(|| bare.to_owned())
-        };
-        let all: Option<Vec<_>> =
-            values.iter().map(|it| it.map_or(Some(None), |it| short(it).map(Some))).collect();
-        if let Some(all) = all.filter(|all| distinct(all.iter().flatten().cloned()).len() == apart) {
-            return if longest(&all) < longest(&texts) { all } else { texts };
-        }
-    }
-    texts
-}
-
-/// A column's texts with short names for descriptions of one's own, which stand in a table so that they are
-/// found again: as an absolute path, or whole. Where two would be called alike, all stay as they are.
-fn named(texts: Vec<Option<String>>) -> Vec<Option<String>> {
-    /// More changes are no name, unless nothing else tells descriptions apart.
-    const MOST: [usize; 2] = [2, 12];
-    let all = distinct(texts.iter().flatten().cloned());
-    for most in MOST {
-        let short: HashMap<&str, String> = all.iter().map(|it| (it.as_str(), name_of(it, most))).collect();
-        if distinct(short.values().cloned()).len() == all.len() {
-            return texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect();
-        }
-    }
-    texts
-}
-
-/// `gpu.toml` of a path to it; `rtx-4090, memory_gb = 48` of a description that changes one.
-fn name_of(text: &str, most: usize) -> String {
-    if Path::new(text).is_absolute() {
-        let file = Path::new(text).file_name().map(|it| it.to_string_lossy().into_owned());
-        return file.unwrap_or_else(|| text.to_owned());
-    }
-    let table = if text.starts_with('{') { serde_json::from_str::<Value>(text).ok() } else { None };
-    let Some((base, own)) =
-        table.as_ref().and_then(|it| Some((it["base"].as_str()?, leaves(&it["parameters"]))))
-    else {
-        return text.to_owned();
-    };
-    let mut parts = vec![name_of(base, most)];
-    if own.len() <= most {
-        parts.extend(own.iter().map(|(path, value)| format!("{path} = {value}")));
-    } else {
-        parts.push("changed".to_owned());
-    }
-    parts.join(", ")
-}
-
 /// That a value has a place on its axis.
 fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
     let problem = if !value.is_finite() {
@@ -263,13 +189,7 @@ pub fn is_numeric(table: &Table, column: &str) -> bool {
     matches!(table.column(column), Ok(Column::Int(_) | Column::Float(_)))
 }
 
-/// Each once, in the order in which they come.
-pub fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = HashSet::new();
-    all.filter(|it| seen.insert(it.clone())).collect()
-}
-
-/// The same, numbers by their size: those of a search or of joined tables come in no order.
+/// Each once, in the order in which they come, but numbers by their size: those of a search or of joined tables come in no order.
 pub fn in_order(all: impl Iterator<Item = (String, f64)>) -> Vec<String> {
     let mut all: Vec<(String, f64)> = all.collect();
     if all.iter().all(|it| !it.1.is_nan()) {
@@ -303,42 +223,4 @@ pub fn apart<'a, 'b>(
         enough = tells(column);
     }
     columns
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{named, rounded};
-
-    #[test]
-    fn long_numbers_have_the_digits_that_tell_them_apart() {
-        let told = |values: &[f64]| -> Vec<String> {
-            let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-            let texts = values.iter().map(|it| it.map(|it| it.to_string())).collect();
-            rounded(&values, texts).into_iter().flatten().collect()
-        };
-        assert_eq!(told(&[10.0, 10.0 + 1.0 / 3.0, 10.0 + 2.0 / 3.0]), ["10", "10.33", "10.67"]);
-        assert_eq!(told(&[14.0, 14.100_000_000_000_001]), ["14", "14.1"]);
-        assert_eq!(told(&[0.5, 0.25]), ["0.5", "0.25"], "short ones stay as they are");
-        assert_eq!(told(&[1.000_000_01, 1.000_000_02]), ["1.00000001", "1.00000002"]);
-        assert_eq!(told(&[1e-9, 1.0 / 3.0]), ["0.000000001", "0.333333333"]);
-    }
-
-    #[test]
-    fn descriptions_of_one_s_own_have_short_names_if_these_tell_them_apart() {
-        let short = |all: &[&str]| -> Vec<String> {
-            named(all.iter().map(|it| Some((*it).to_owned())).collect()).into_iter().flatten().collect()
-        };
-        let own = r#"{"base":"rtx-4090","parameters":{"memory_gb":48}}"#;
-        let file = std::env::temp_dir().join("gpu.toml").to_string_lossy().into_owned();
-        assert_eq!(short(&["rtx-4090", own, &file]), ["rtx-4090", "rtx-4090, memory_gb = 48", "gpu.toml"]);
-        // Two that change much are told apart by all that they change.
-        let much = |layers: u32| {
-            let parameters = format!(r#"{{"layers":{layers},"heads":8,"ffn_size":64}}"#);
-            format!(r#"{{"base":"llama-3.2-1b","parameters":{parameters}}}"#)
-        };
-        assert_eq!(short(&[&much(1), "opt-125m"]), ["llama-3.2-1b, changed", "opt-125m"]);
-        assert_eq!(short(&[&much(1), &much(2)])[1], "llama-3.2-1b, layers = 2, heads = 8, ffn_size = 64");
-        let other = std::env::temp_dir().join("other").join("gpu.toml").to_string_lossy().into_owned();
-        assert_eq!(short(&[&file, &other]), [file.as_str(), &other]);
-    }
 }

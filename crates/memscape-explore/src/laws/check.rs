@@ -244,7 +244,9 @@ impl Court<'_> {
                 };
                 seen.asked.push(Rule::Limits);
                 if left > before / 1000.0 {
-                    let told = format!("`{column}` was {before} and still is {left}");
+                    let all: Vec<String> =
+                        grown.iter().map(|(path, it)| format!("`{path}` = {it}")).collect();
+                    let told = format!("with {} `{column}` is {left}, from {before}", all.join(" and "));
                     let parameter = limit.grow.first().map_or("", |it| it.0).to_owned();
                     let changes = vec![Map::new(), grown.clone()];
                     seen.found.push(Found { rule: Rule::Limits, parameter, told, changes });

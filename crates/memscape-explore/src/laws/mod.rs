@@ -366,6 +366,12 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
         }
         Some(_) => {}
     }
+    for (whole, parts) in court.study.sums() {
+        let is_column = |name: &str| court.description.columns.iter().any(|it| it.name == name);
+        for name in [*whole].iter().chain(*parts).filter(|it| !is_column(it)) {
+            all.push(broken("", &format!("a sum is of `{name}`, and there is no such column")));
+        }
+    }
     for it in numbers.iter().filter(|it| court.laws.effect_on(&it.path).is_none()) {
         all.push(broken(&it.path, "no law says what more of it does"));
     }

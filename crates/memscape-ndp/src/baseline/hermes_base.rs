@@ -4,6 +4,7 @@ use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
 use crate::activity::BlockKind;
+use crate::cost::operators::{self, Communicated};
 use crate::cost::{
     Account, Causes, ColdSide, DimmWork, Held, PromptStage, Rates, StepPart, Traffic, on_dimms, step,
 };
@@ -21,21 +22,17 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let (shape, layers) = (&work.shape, work.layers());
     let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
     let multiplied = shape.multiplied_bytes();
-    let resident = (rates.usable_bytes / multiplied).min(1.0);
-    let weights = multiplied / shape.weight_bytes;
-    // The DIMMs have all weights: they compute what the GPU would be slower at, with all that comes with it.
-    // What either takes grows with its share, so that no part is faster than both of these.
-    let divided = |computed: f64| Divided::of(machine, &rates, shape, held, weights, computed);
-    let (theirs, ours) = (divided(0.0), divided(resident));
-    let Divided { computed, gpu, cold, pins, merging, inputs, waits, transfers, carried, fed } =
-        if ours.time() < theirs.time() { ours } else { theirs };
+    let (resident, weights) = (resident(&rates, shape), multiplied / shape.weight_bytes);
+    let divided = Divided::best(machine, &rates, work, held);
+    let Divided { computed, gpu, cold, pins, carried, fed, .. } = divided;
+    let [waits, around, transfers] = divided.beside();
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let cold_weights = weights * (1.0 - computed);
     let step = step([
         (StepPart::Fc, gpu + cold),
         (StepPart::Attention, attention),
-        (StepPart::Communication, waits + merging + inputs + transfers),
+        (StepPart::Communication, waits + around + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, work, resident * multiplied);
@@ -64,20 +61,37 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (rates.cold_dense_cause(), cold - pins),
         (rates.attention_cause(shape), attention),
         (BoundBy::Synchronisation, waits),
-        (BoundBy::Link, transfers + merging + inputs + pins),
+        (BoundBy::Link, transfers + around + pins),
     ])
     .largest();
     Ok(Account {
         pcie: transfers,
         gpu,
         cold,
-        mlp: Some(Nanoseconds::saturating((gpu + cold).as_f64() * mlp_weights / weights)),
+        mlp: Some((gpu + cold) * (mlp_weights / weights) + divided.meeting(BlockKind::Mlp)),
         hot_share: resident,
         gpu_read_share: computed,
         cold_compute_share: 1.0 - computed,
         traffic: Some(traffic),
         ..Account::dense(prompt, step, bound_by, held)
     })
+}
+
+/// What its operators are of a step's parts: GPU and DIMMs meet for the two blocks.
+///
+/// # Errors
+/// As of [`hermes_base`].
+pub fn hermes_base_operators(machine: &Machine, work: &Work) -> Result<operators::Divided, NdpError> {
+    let rates = Rates::new(machine, ColdSide::Dimms, work.batch, work.shape.weight_bytes);
+    let divided = Divided::best(machine, &rates, work, on_dimms(machine, work)?);
+    let [qkv, mlp] = BlockKind::ALL.map(|it| (divided.meeting(it) + divided.around[it.index()]).as_f64());
+    let dense = operators::Divided::dense(work, Communicated::Weights);
+    Ok(operators::Divided { communication: [qkv, 0.0, mlp, 0.0, 0.0], ..dense })
+}
+
+/// Share of the weights that the GPU holds.
+fn resident(rates: &Rates, shape: &Shape) -> f64 {
+    (rates.usable_bytes / shape.multiplied_bytes()).min(1.0)
 }
 
 /// A step's matrices, a share of which the GPU computes and then the DIMMs the rest.
@@ -89,14 +103,12 @@ struct Divided {
     cold: Nanoseconds,
     /// Of that: inputs and sums of units at banks, over the pins of modules.
     pins: Nanoseconds,
-    /// Bringing sums together.
-    merging: Nanoseconds,
-    /// What each module's units need, whatever they multiply.
-    inputs: Nanoseconds,
-    /// Meeting a GPU that has something to compute, twice in a layer.
-    waits: Nanoseconds,
-    /// Its inputs and results over PCIe.
-    transfers: Nanoseconds,
+    /// Of blocks: what each module's units need, whatever they multiply, and bringing sums together.
+    around: [Nanoseconds; 2],
+    /// Of blocks: meeting a GPU that has something to compute.
+    waits: [Nanoseconds; 2],
+    /// Of blocks: its inputs and results over PCIe.
+    transfers: [Nanoseconds; 2],
     /// Bytes over pins for what is multiplied.
     carried: f64,
     /// DIMMs that share what they multiply.
@@ -104,6 +116,16 @@ struct Divided {
 }
 
 impl Divided {
+    /// The DIMMs have all weights: they compute what the GPU would be slower at, with all that comes with it.
+    /// What either takes grows with its share, so that no part is faster than both of these.
+    fn best(machine: &Machine, rates: &Rates, work: &Work, held: Held) -> Self {
+        let shape = &work.shape;
+        let weights = shape.multiplied_bytes() / shape.weight_bytes;
+        let divided = |computed: f64| Self::of(machine, rates, shape, held, weights, computed);
+        let (theirs, ours) = (divided(0.0), divided(resident(rates, shape)));
+        if ours.time() < theirs.time() { ours } else { theirs }
+    }
+
     /// * `weights`: all that are multiplied
     /// * `computed`: share of them that the GPU computes
     fn of(machine: &Machine, rates: &Rates, shape: &Shape, held: Held, weights: f64, computed: f64) -> Self {
@@ -111,17 +133,16 @@ impl Divided {
         let gpu = rates.gpu_dense(weights * computed);
         let cold_weights = weights * (1.0 - computed);
         let none = Nanoseconds::ZERO;
-        let crossing = || BlockKind::ALL.map(|it| rates.block_activations(shape, it)).into_iter();
         let [waits, transfers] = if computed > 0.0 {
-            [rates.exchange * (2.0 * layers), crossing().sum::<Nanoseconds>() * layers]
+            let crossing = BlockKind::ALL.map(|it| rates.block_activations(shape, it) * layers);
+            [[rates.exchange * layers; 2], crossing]
         } else {
-            [none; 2]
+            [[none; 2]; 2]
         };
         // Units that multiply no weights need no inputs of blocks, and have no sums of them.
         if cold_weights <= 0.0 {
-            let [cold, pins, merging, inputs] = [none; 4];
-            let (carried, fed) = (0.0, 0.0);
-            return Self { computed, gpu, cold, pins, merging, inputs, waits, transfers, carried, fed };
+            let ([cold, pins], around, carried, fed) = ([none; 2], [none; 2], 0.0, 0.0);
+            return Self { computed, gpu, cold, pins, around, waits, transfers, carried, fed };
         }
         // All neurons of what the DIMMs compute are active, for each sequence.
         let of_block = |it: &BlockKind| {
@@ -144,15 +165,14 @@ impl Divided {
         let fewer = |a: (Nanoseconds, Nanoseconds, u32), b: (Nanoseconds, Nanoseconds, u32)| {
             if b.0 + b.1 < a.0 + a.1 { b } else { a }
         };
-        let (cold, merging, fed) = sides.reduce(fewer).unwrap_or((all, none, dimms));
+        let (cold, _, fed) = sides.reduce(fewer).unwrap_or((all, none, dimms));
         Self {
             computed,
             gpu,
             cold,
             // Fewer modules carry it over fewer pins.
             pins: pins * (f64::from(dimms) / f64::from(fed)),
-            merging,
-            inputs: rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers,
+            around: rates.around(shape, fed as usize).map(|it| it * layers),
             waits,
             transfers,
             carried,
@@ -160,7 +180,17 @@ impl Divided {
         }
     }
 
+    /// Of both blocks: meeting, what is around the units, and transfers.
+    fn beside(&self) -> [Nanoseconds; 3] {
+        [self.waits, self.around, self.transfers].map(|it| it.into_iter().sum())
+    }
+
+    /// Of one block: meeting, and transfers.
+    fn meeting(&self, block: BlockKind) -> Nanoseconds {
+        self.waits[block.index()] + self.transfers[block.index()]
+    }
+
     fn time(&self) -> Nanoseconds {
-        self.gpu + self.cold + self.merging + self.inputs + self.waits + self.transfers
+        self.gpu + self.cold + self.beside().into_iter().sum()
     }
 }

@@ -6,6 +6,6 @@ mod offloading;
 mod tensorrt;
 
 pub use deja_vu::{deja_vu, deja_vu_divided};
-pub use hermes_base::hermes_base;
+pub use hermes_base::{hermes_base, hermes_base_operators};
 pub use offloading::{accelerate, flexgen, offloaded_divided};
 pub use tensorrt::tensorrt;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memscape_units::Nanoseconds;
 
+use super::moves::Left;
 use super::setting::{Hermes, Plan};
 use super::sparse::{Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
@@ -227,7 +228,10 @@ impl<'a> Expectation<'a> {
         let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
         counts.push(hermes.dimms());
         let (floor, mut chosen, mut least) = (self.floor(), None, most);
-        for fetch in self.fetches() {
+        // What fetches nothing is as good as what fetches to no avail.
+        let fetches = self.fetches();
+        let none = (fetches.start > 0).then_some(0);
+        for fetch in none.into_iter().chain(fetches) {
             // What fetching takes only grows from here on, and this is the least beside it.
             let alone = Plan { fetch, dimms: 1, remap: false, ..best };
             if fetch > hermes.hidden_fetch() && self.beside(alone, Nanoseconds::ZERO) + floor >= least {
@@ -507,8 +511,8 @@ impl<'a> Expectation<'a> {
     /// offline partition could not know: what prompts favour, and groups that do not come
     /// out even. Later ones meet what has changed since the window before, of which the
     /// activity that stays is already level. Neurons that were active throughout go first,
-    /// each of which takes a window's length off one side and adds it to the other; one more
-    /// makes up for what is less than that.
+    /// each of which takes a window's length off one side and adds it to the other.
+    /// Either way to pair DIMMs is read as moving alike.
     fn moves(&self, block: &Block, it: &Expected, plan: Plan) -> Moved {
         let windows = f64::from(self.question.generated / self.hermes.machine.remap.window.get());
         if !plan.remap || windows < 1.0 {
@@ -530,14 +534,14 @@ impl<'a> Expectation<'a> {
         let first = (unknown + changed.powi(2)).sqrt();
         // Of deviations from the mean of all, of which each is a part.
         let top = mean_of_largest(plan.dimms) / (1.0 - 1.0 / count).max(0.5).sqrt();
-        let all = (2.0 / std::f64::consts::PI).sqrt();
         let odd = mean * (groups - 1.0);
-        let per_token = |first: f64, later: f64| {
-            (1.0 + first + (windows - 1.0) * (1.0 + later)) / f64::from(self.question.generated)
-        };
+        let left = Left::of(&self.hermes.machine.remap, mean);
+        let pairs = precise(plan.dimms as u64 / 2);
+        let per_token =
+            |first: f64, later: f64| (first + (windows - 1.0) * later) / f64::from(self.question.generated);
         Moved {
-            slowest_pair: per_token(top * first + odd, top * changed),
-            total: per_token(all * first + odd, all * changed) * count / 2.0,
+            slowest_pair: per_token(left.moves(top * first + odd), left.moves_again(top * changed)),
+            total: pairs * per_token(left.mean_moves(first, odd), left.mean_moves_again(changed)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod account;
 mod closed;
+mod moves;
 mod placement;
 mod setting;
 mod sparse;

@@ -135,8 +135,8 @@ pub struct InferenceAnswer {
     pub communication_ns: f64,
     /// Of a step: predicting active neurons
     pub predictor_ns: f64,
-    /// The feed-forward networks, with their synchronisation, over a step; null for systems that do not divide
-    /// matrices, see `fc_ns`
+    /// The feed-forward networks, with their synchronisation but before sums are merged, over a step; null for systems
+    /// that do not divide matrices, see `fc_ns`
     pub mlp_ns: Option<f64>,
     /// Sparse blocks on the GPU, over a step; of systems that do not divide them, all matrices
     pub gpu_ns: f64,
@@ -326,6 +326,7 @@ impl InferenceStudy {
                 let divided = match self.system {
                     System::DejaVu => baseline::deja_vu_divided(&machine, &work)?,
                     System::Accelerate | System::Flexgen => baseline::offloaded_divided(&machine, &work)?,
+                    System::HermesBase => baseline::hermes_base_operators(&machine, &work)?,
                     _ => Divided::dense(&work, communicated),
                 };
                 let on_dimms = self.system == System::HermesBase;

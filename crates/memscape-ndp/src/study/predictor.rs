@@ -95,7 +95,7 @@ pub struct PredictorAnswer {
     pub density: f64,
     /// Of neurons that are read, whatever their size, those that the GPU reads
     pub gpu_read_share: f64,
-    /// Fullest DIMM over the mean, over a window's cold work; null where no window ends
+    /// Fullest DIMM over the mean, over a window's cold work; null where no window ends, or none has cold work
     pub window_imbalance: Option<f64>,
     /// Share of the GPU's neurons exchanged per token
     pub swapped_share: f64,

@@ -11,7 +11,7 @@ use memscape_units::GbPerS;
 use memscape_workload::{Llm, Model};
 use serde_json::{Value, json};
 
-use crate::common::answer;
+use crate::common::{answer, changed};
 
 fn number(it: u32) -> NonZeroU32 {
     NonZeroU32::new(it).unwrap()
@@ -436,6 +436,29 @@ fn agreement_of_predictions() {
         let told = (it.prediction_accuracy, it.prediction_recall, it.missed_share);
         assert_eq!(told, (Some(1.0), Some(1.0), 0.0));
     }
+}
+
+/// A pair that is within 5 % of level is left alone by expected values as on a walk, and nothing moves where nothing is
+/// uneven.
+#[test]
+fn agreement_of_when_a_pair_stops() {
+    let of = |stop: &str, threshold: u8| {
+        let own = [
+            ("model", json!("opt-1.3b")),
+            ("remap.stop", json!(stop)),
+            ("predictor.threshold", json!(threshold)),
+        ];
+        both(&changed(&own))
+    };
+    let moves = ["five-percent", "level"].map(|stop| {
+        let (closed, walked) = of(stop, 15);
+        let ratio = closed.moves_per_token / walked.moves_per_token;
+        assert!((0.75..1.35).contains(&ratio), "{stop}: {ratio}");
+        closed.moves_per_token
+    });
+    assert!(moves[0] < 0.8 * moves[1], "{moves:?}");
+    let (closed, walked) = of("five-percent", 0);
+    assert_eq!([closed.moves_per_token, walked.moves_per_token], [0.0; 2]);
 }
 
 /// Where DIMMs compute what the GPU holds, a window levels that as well: as many neurons move as on a walk, or

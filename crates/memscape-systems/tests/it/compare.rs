@@ -39,7 +39,8 @@ fn what_a_platform_cannot_hold_is_a_row_with_the_reason() {
     let table = compare(&Workload::of("llama-2-70b"), &platforms(), &()).unwrap();
     let refused = table.text("error").unwrap().into_iter().flatten().collect::<Vec<_>>();
     assert!(refused.len() >= 6 && refused.len() < platforms().len(), "{refused:?}");
-    assert!(refused.iter().all(|it| it.contains("memory")), "{refused:?}");
+    let nameless: Vec<_> = refused.iter().filter(|it| !it.contains("memory")).collect();
+    assert!(nameless.is_empty(), "a refusal for want of room says of which memory: {nameless:?}");
 }
 
 /// The kernel that is fastest for 4-bit blocks knows no others.

@@ -668,7 +668,11 @@ fn a_refusal_names_parameters_alone() {
                 let is_one = |it: &memscape_explore::Parameter| {
                     it.path == word || it.path.ends_with(&format!(".{word}"))
                 };
-                assert!(parameters.iter().any(is_one), "{}: `{path}`: {error}", study.name());
+                assert!(
+                    parameters.iter().any(is_one),
+                    "{}: `{path}`: {error}: `{word}` is declared `unused`, so that no rule may ask it (`Dram::easing`)",
+                    study.name()
+                );
             }
         }
     }

@@ -117,7 +117,11 @@ impl Config<'_> {
             "falcon" => self.falcon(),
             "gemma2" => self.gemma2(),
             // A multimodal model nests its language model.
-            "gemma3" => self.nested()?.gemma3(),
+            "gemma3" => {
+                let nested = self.nested()?;
+                nested.no_experts()?;
+                nested.gemma3()
+            }
             "gemma3_text" => self.gemma3(),
             "gpt_oss" => self.gpt_oss(),
             other => Err(HfConfigError::Architecture { given: format!("{other:?}") }),

@@ -558,6 +558,8 @@ fn a_llama_has_no_experts() {
         let error = Llm::from_hf_config(&with(name, &[(key, "64")])).unwrap_err().to_string();
         assert!(error.contains(&format!("`{key}` is 64; it must be 1 or absent")), "{name}: {error}");
     }
+    let nested = r#"{"model_type": "gemma3", "text_config": {"num_experts": 64, "hidden_size": 2560}}"#;
+    assert!(message(nested).contains("`num_experts` is 64; it must be 1 or absent"), "{}", message(nested));
     // Of a family that is not known, nothing is said of experts.
     let unknown = [("model_type", "\"deepseek_v3\""), ("n_routed_experts", "256")];
     let error = message(&with("llama-3.1-8b", &unknown));
