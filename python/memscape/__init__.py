@@ -21,6 +21,7 @@ from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError, __version__
 from memscape._plot import plot
 from memscape._predictions import predictions
+from memscape._remarks import IncompleteWarning
 from memscape._search import evaluate, front, hypervolume, search
 from memscape._sensitivity import sensitivity
 from memscape._spec import Space
@@ -46,6 +47,7 @@ __all__ = [
     "Experiment",
     "Figure",
     "Fit",
+    "IncompleteWarning",
     "InternalError",
     "MemscapeError",
     "Preset",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memscape import _memscape
 from memscape._given import COUNT_FROM_1, check, ended, listed
 from memscape._progress import Progress
-from memscape._remarks import remark
+from memscape._remarks import incomplete
 
 if TYPE_CHECKING:
     import polars
@@ -74,12 +74,15 @@ def compare(
     [False, True]
     """
     check(compare, locals())
+    formats = listed(format)
+    if not formats and format != ():
+        raise _memscape.MemscapeError("`format` is empty; name one at least, or leave it out for each platform's own")
     workload = {
         "model": dict(model) if isinstance(model, Mapping) else model,
         "prompt_tokens": prompt_tokens,
         "generated_tokens": generated_tokens,
         "batch": batch,
-        "formats": listed(format),
+        "formats": formats,
     }
     spec: dict[str, Any] = {"workload": workload, "operators": operators}
     if platforms is not None:
@@ -88,5 +91,5 @@ def compare(
     with Progress("compare") as progress:
         table, complete = _memscape.compare(spec, progress)
     if not complete:
-        remark(f"interrupted: the table has the first {len(table)} rows only")
+        incomplete(f"the table has the first {len(table)} rows only")
     return table

@@ -11,7 +11,7 @@ from memscape import _memscape
 from memscape._cluster import Executor
 from memscape._given import check, ended, listed
 from memscape._progress import Progress
-from memscape._remarks import remark
+from memscape._remarks import incomplete, remark
 from memscape._spec import Space, as_space
 from memscape._store import Store, opened
 from memscape._table import framed, plain
@@ -123,7 +123,7 @@ def search(
         if not tables:
             raise
         which = f" of search {len(tables)} of {len(seeds)}" if several else ""
-        remark(f"interrupted: {len(tables[-1])} of {budget} evaluations{which} are done")
+        incomplete(f"{len(tables[-1])} of {budget} evaluations{which} are done")
     if not several:
         return tables[0]
     import polars
@@ -174,7 +174,7 @@ def evaluate(
     [12, 16]
     """
     # Before it is checked: pandas' frames are iterables of their columns' names.
-    if hasattr(points, "__arrow_c_stream__"):
+    if hasattr(points, "__arrow_c_stream__") or hasattr(points, "collect"):
         points = framed(points)
     check(evaluate, locals())
     columns = _columns(points)
@@ -184,7 +184,7 @@ def evaluate(
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, False, progress)
     if not complete:
-        remark(f"interrupted: the table has the first {len(table)} rows only")
+        incomplete(f"the table has the first {len(table)} rows only")
     return table
 
 
@@ -296,7 +296,12 @@ def front(
             )
         return _front_of_table(of, listed(minimize), listed(maximize), listed(constraints))
     if space is None:
-        raise _memscape.MemscapeError(f"the front of `{of}` needs a space; give one, or a table in place of the study")
+        # What is no study is told first.
+        _memscape.describe(of)
+        raise _memscape.MemscapeError(
+            f"the front of `{of}` needs a space; give one, or a table in place of the study, such as "
+            "`polars.read_parquet(path)`"
+        )
     question = {"minimize": listed(minimize), "maximize": listed(maximize)}
     parts = as_space(space).spec()
     parts["constraints"] += listed(constraints)
@@ -311,14 +316,18 @@ def front(
     for text in unanswered:
         remark(text)
     if not complete:
-        remark("interrupted: the front is that of the points looked at until then")
+        incomplete("the front is that of the points looked at until then")
     return table
 
 
 def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constraints: list[str]) -> polars.DataFrame:
     frame = framed(table)
+    import polars
+
     numbers = plain(frame)
-    rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
+    # Last, so that what a message lists begins with the table's own.
+    counted = numbers.with_columns(polars.int_range(len(numbers)).alias(ROW))
+    rows = _memscape.front(counted, minimize, maximize, constraints)
     # Whoever says what must hold has chosen the rows.
     if not constraints or not len(rows):
         for text in _of_unlike_rows(numbers, [*minimize, *maximize]):

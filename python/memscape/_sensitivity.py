@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from memscape import _memscape
 from memscape._given import check, listed
 from memscape._progress import Progress
-from memscape._remarks import remark
+from memscape._remarks import incomplete
 from memscape._spec import Space, as_space
 
 if TYPE_CHECKING:
@@ -82,5 +82,5 @@ def sensitivity(
     with Progress(study) as progress:
         table, complete = _memscape.sensitivity(spec, progress)
     if not complete:
-        remark("interrupted: the shares are those of the samples answered until then")
+        incomplete("the shares are those of the samples answered until then")
     return table

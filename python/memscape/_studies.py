@@ -12,7 +12,7 @@ from memscape import _memscape, _uncertainty
 from memscape._cluster import Executor
 from memscape._given import check
 from memscape._progress import Progress
-from memscape._remarks import remark
+from memscape._remarks import incomplete, remark
 from memscape._spec import Space, sweep_spec
 from memscape._store import Store, opened
 
@@ -346,7 +346,8 @@ def trace(
         As for :func:`run`.
     format
         ``"perfetto"`` (Chrome trace JSON, for ui.perfetto.dev), ``"csv"``, or one
-        of the study's own, such as ``"ramulator"``.
+        of the study's own, such as ``"ramulator"``. A study's parameter of that name goes into
+        ``parameters``: ``{"format": "int4"}``.
 
     Raises
     ------
@@ -455,7 +456,7 @@ def sweep(
             table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:
         keeps = "" if kept is None else "; the store keeps what is done"
-        remark(f"interrupted: the table has the first {len(table)} rows only{keeps}")
+        incomplete(f"the table has the first {len(table)} rows only{keeps}")
     elif len(table) and not table["error"].null_count():
         remark(f"none of {len(table)} rows has an answer; the first says: {table['error'][0]}")
     return table
@@ -519,6 +520,6 @@ def laws(
             table, complete = _memscape.laws(name, fixed, points, seed, progress)
         tables.append(table)
         if not complete:
-            remark(f"interrupted: {name} was looked at in part")
+            incomplete(f"{name} was looked at in part")
             break
     return polars.concat(tables)

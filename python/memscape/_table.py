@@ -31,8 +31,9 @@ def framed(table: Any) -> polars.DataFrame:
         return table
     rows = isinstance(table, Sequence) and all(isinstance(it, Mapping) for it in table)
     if not (hasattr(table, "__arrow_c_stream__") or isinstance(table, Mapping) or rows):
+        lazy = "; `collect()` makes it one" if isinstance(table, polars.LazyFrame) else ""
         raise MemscapeError(
-            f"a `{type(table).__name__}` is not a table; give a polars.DataFrame, any object with "
+            f"a `{type(table).__name__}` is not a table{lazy}; give a polars.DataFrame, any object with "
             "`__arrow_c_stream__`, a dict of columns, or a list of rows"
         )
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memscape import _memscape
 from memscape._given import check, listed
 from memscape._progress import Progress
-from memscape._remarks import remark
+from memscape._remarks import incomplete
 from memscape._spec import Space, as_space
 
 if TYPE_CHECKING:
@@ -83,5 +83,5 @@ def of_spec(spec: dict[str, Any], of: list[str], draws: int, seed: int) -> polar
     if not complete:
         if table.is_empty():
             raise KeyboardInterrupt
-        remark(f"interrupted: the table has the first {len(table)} rows only")
+        incomplete(f"the table has the first {len(table)} rows only")
     return table

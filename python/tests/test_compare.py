@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 
@@ -18,6 +20,20 @@ def test_a_comparison_has_a_row_for_each_platform_and_format():
     assert faster["token_ns"][0] < table["token_ns"][0]
     assert faster["platform"][0] == "npu-xdna2: device.dram.read_gb_s = 80"
     assert faster["assumptions"][0].endswith("changed from npu-xdna2: device.dram.read_gb_s = 80")
+
+
+def test_a_model_of_one_s_own_can_be_asked_for_again():
+    tables = []
+    for layers in (8, 12):
+        model = {"base": "llama-3.2-1b", "parameters": {"layers": layers}}
+        tables.append(ms.compare(model, prompt_tokens=64, platforms="npu-xdna2"))
+    both = pl.concat(tables)
+    assert both["model"].n_unique() == 2
+    assert "llama-3.2-1b, layers = 12" in ms.plot(both, x="model", y="token_ns").svg()
+    again = ms.compare(json.loads(both["model"][1]), prompt_tokens=64, platforms="npu-xdna2")
+    assert again["token_ns"][0] == both["token_ns"][1]
+    with pytest.raises(ms.MemscapeError, match="`format` is empty"):
+        ms.compare(platforms="npu-xdna2", format=[])
 
 
 def test_an_energy_has_ends_a_boundary_and_a_grade():

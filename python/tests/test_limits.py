@@ -152,3 +152,11 @@ def test_an_interrupted_trace_does_not_go_on(tmp_path):
 def test_an_iterator_without_end_is_refused():
     with pytest.raises(ms.MemscapeError, match="values; give fewer"):
         ms.sweep("pim.gemv", {"memory.trcd_ns": itertools.count()})
+
+
+def test_a_trace_that_cannot_be_written_names_its_file(tmp_path):
+    for path, told in [(tmp_path / "nodir" / "x.json", "there is no such folder"), (tmp_path, "directory")]:
+        with pytest.raises(ms.MemscapeError) as error:
+            ms.trace("pim.gemv", path, model="opt-125m", gemv="out")
+        assert str(path) in str(error.value)
+        assert told in str(error.value)

@@ -149,6 +149,9 @@ def test_a_batch_that_is_none_is_refused(call, message):
         (lambda: ms.front(pl.DataFrame({"a": ["x"]}), minimize="a"), "it holds texts, not numbers"),
         (lambda: ms.front(pl.DataFrame({"a": [1.0]})), "no objective"),
         (lambda: ms.front("pim.gemv", minimize="time_ns"), "needs a space"),
+        (lambda: ms.front("found.parquet", minimize="time_ns"), "there is no study"),
+        (lambda: ms.front(pl.DataFrame({"a": [1.0]}).lazy(), minimize="a"), "`collect()` makes it one"),
+        (lambda: ms.evaluate("pim.gemv", pl.DataFrame({"pim.registers": [8]}).lazy()), "`collect()` makes it one"),
         (lambda: ms.front(pl.DataFrame({"a": [1.0]}), AXES, minimize="a"), "a table has no `space`"),
         (lambda: ms.front(pl.DataFrame({"a": [1.0]}), minimize="a", store="runs"), "a table has no `space`"),
         (lambda: ms.hypervolume(pl.DataFrame({"a": [1]}), minimize="a", reference={"b": 1}), "`reference` must have"),
@@ -177,6 +180,7 @@ def test_an_interrupt_keeps_the_front_so_far():
             warnings.simplefilter("always")
             table = ms.front("pim.gemv", axes, minimize=["time_ns", "pim.registers"])
         assert "interrupted" in str(seen[0].message)
+        assert seen[0].category is ms.IncompleteWarning
         assert len(table) > 0
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]

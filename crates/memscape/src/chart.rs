@@ -20,6 +20,9 @@ const BASE: &str = "base";
 /// The columns of the answers at the low and at the high end of a parameter.
 const ENDS: [&str; 2] = ["at_low", "at_high"];
 
+/// Columns of how far an answer moves, not of what it is.
+const CHANGES: [&str; 4] = ["swing", "mean_effect", "mean_absolute_effect", "deviation"];
+
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;
 /// More cannot be seen.
@@ -196,6 +199,9 @@ impl Drawing {
         let own = self.is_of_several_units(table);
         let lines = rows.all.iter().filter(|it| !own || it.facet == here[0].facet).map(|it| it.line);
         match (&self.subjects(table, lines)[..], &self.y[..]) {
+            ([of], [y]) if CHANGES.contains(&y.as_str()) && !self.labels.contains_key(of) => {
+                rows.up.label_of(y, of)
+            }
             ([of], _) => self.called(of, rows.up),
             ([], [y]) => self.called(y, rows.up),
             ([], _) => rows.up.common_label(&self.y),
@@ -818,22 +824,26 @@ mod tests {
     /// What `uncertainty` and `sensitivity` answer says in a column what it is of.
     #[test]
     fn values_have_the_unit_of_what_they_are_of() {
-        let table = |of: [&str; 2]| {
+        let table = |of: [&str; 2], column: &str| {
             Table::from_columns([
                 ("x", numbers(&[1.0, 2.0].map(Some))),
                 ("of", texts(&of)),
-                ("value", numbers(&[4e6, 2e6].map(Some))),
+                (column, numbers(&[4e6, 2e6].map(Some))),
             ])
             .unwrap()
         };
-        let figure = Drawing::of("x", "value").draw(&table(["token_ns", "token_ns"])).unwrap();
+        let figure = Drawing::of("x", "value").draw(&table(["token_ns", "token_ns"], "value")).unwrap();
         let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
         assert_eq!((lines.y.label.as_str(), lines.curves[0].points[0].1), ("Token (ms)", Some(4.0)));
+        let swings = table(["token_ns", "token_ns"], "swing");
+        let figure = Drawing::of("x", "swing").draw(&swings).unwrap();
+        let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
+        assert_eq!((lines.y.label.as_str(), lines.curves[0].points[0].1), ("Swing of token (ms)", Some(4.0)));
         let labelled = Drawing::of("x", "value").label("token_ns", "Time per token (ns)");
-        assert!(labelled.draw(&table(["token_ns", "token_ns"])).is_ok());
+        assert!(labelled.draw(&table(["token_ns", "token_ns"], "value")).is_ok());
         // Seconds and nanoseconds share no axis.
         let reach = |of: [&str; 2]| {
-            let figure = Drawing::of("x", "value").facet("of").draw(&table(of)).unwrap();
+            let figure = Drawing::of("x", "value").facet("of").draw(&table(of, "value")).unwrap();
             let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
             lines.y.reach
         };
@@ -861,6 +871,40 @@ mod tests {
         let stacked = Drawing { reference: Vec::new(), ..drawing.kind(Kind::Stacked) };
         let stacked = stacked.draw(&table).unwrap_err().to_string();
         assert!(stacked.contains("belongs to bars, lines or points"), "{stacked}");
+    }
+
+    /// Axes have marks at the values that were chosen; answers stand anywhere.
+    #[test]
+    fn points_on_a_logarithmic_axis_have_its_decades() {
+        let values = |it: Column| {
+            Table::from_columns([("x", it), ("y", numbers(&[1.0, 2.0, 3.0].map(Some)))]).unwrap()
+        };
+        let marks = |table: &Table, kind: Kind| {
+            let log = Log::named("x").unwrap();
+            let figure = Drawing { log, ..Drawing::of("x", "y").kind(kind) }.draw(table).unwrap();
+            let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
+            lines.x.marks.len()
+        };
+        let answers = values(numbers(&[1.32, 2.478, 4.65].map(Some)));
+        let chosen = values(Column::Int([8, 16, 32].map(Some).to_vec()));
+        assert_eq!([Kind::Lines, Kind::Points, Kind::Front].map(|it| marks(&answers, it)), [3, 0, 0]);
+        assert_eq!([Kind::Lines, Kind::Points, Kind::Front].map(|it| marks(&chosen, it)), [3, 3, 3]);
+    }
+
+    #[test]
+    fn values_beside_their_bands_are_counted() {
+        let table = |high: f64| {
+            Table::from_columns([
+                ("x", texts(&["a", "b"])),
+                ("y", numbers(&[2.0, 3.0].map(Some))),
+                ("low", numbers(&[1.0, 1.0].map(Some))),
+                ("high", numbers(&[4.0, high].map(Some))),
+            ])
+            .unwrap()
+        };
+        let drawing = Drawing { band: Some(["low", "high"].map(str::to_owned)), ..Drawing::of("x", "y") };
+        assert_eq!(drawing.draw(&table(4.0)).unwrap().caption, "");
+        assert_eq!(drawing.draw(&table(2.5)).unwrap().caption, "1 of 2 values is not within its band.");
     }
 
     #[test]

@@ -31,6 +31,14 @@ impl Prefix {
         }
     }
 
+    /// What a number is of a column, in this unit: `Swing of token (ms)`.
+    pub fn label_of(self, what: &str, column: &str) -> String {
+        let (name, own) = split(column);
+        let unit = self.unit.map_or(own, str::to_owned);
+        let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
+        format!("{} of {name}{unit}", label(what))
+    }
+
     /// What several columns are, in this unit: of one that they share.
     pub fn common_label(self, columns: &[String]) -> String {
         let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();

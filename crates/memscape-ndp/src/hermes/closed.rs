@@ -535,7 +535,7 @@ impl<'a> Expectation<'a> {
         // Of deviations from the mean of all, of which each is a part.
         let top = mean_of_largest(plan.dimms) / (1.0 - 1.0 / count).max(0.5).sqrt();
         let odd = mean * (groups - 1.0);
-        let left = Left::of(&self.hermes.machine.remap, mean);
+        let left = Left::of(self.hermes.machine.remap, mean);
         let pairs = precise(plan.dimms as u64 / 2);
         let per_token =
             |first: f64, later: f64| (first + (windows - 1.0) * later) / f64::from(self.question.generated);

@@ -12,7 +12,7 @@ impl Left {
     /// A pair that reads so many neurons each.
     ///
     /// The least that can move is a neuron that was active once.
-    pub fn of(remap: &Remap, mean: f64) -> Self {
+    pub fn of(remap: Remap, mean: f64) -> Self {
         let least = 0.5 / f64::from(remap.window.get());
         Self(match remap.stop {
             Stop::Level => least,

@@ -132,7 +132,8 @@ pub(super) struct Keys {
 impl Keys {
     /// Reads the text of a `config.json`.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
-        let mut json = serde_json::Deserializer::from_str(text);
+        // Some editors begin a file with a byte-order mark.
+        let mut json = serde_json::Deserializer::from_str(text.trim_start_matches('\u{feff}'));
         let keys = json.deserialize_map(KeysVisitor { depth: 0 })?;
         json.end()?;
         Ok(keys)

@@ -173,6 +173,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_a_config() {
+        let text = |it: &str| Llm::from_hf_config(it).unwrap_err().to_string();
+        assert_eq!(text("\u{feff}{}"), text("{}"));
+    }
+
+    #[test]
     fn a_bad_config_is_told_by_its_key() {
         let text = |it: &str| Llm::from_hf_config(it).unwrap_err().to_string();
         assert!(text("{\"model_type\": \"opt\",").contains("EOF while parsing"));
