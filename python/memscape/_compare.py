@@ -21,7 +21,7 @@ def compare(
     prompt_tokens: COUNT_FROM_1 = 1920,
     generated_tokens: COUNT_FROM_1 = 128,
     batch: COUNT_FROM_1 = 1,
-    format: str | Iterable[str] = (),
+    format: str | Iterable[str] | None = None,
     platforms: str | Mapping[str, Any] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | None = None,
     operators: bool = False,
 ) -> polars.DataFrame:
@@ -74,8 +74,8 @@ def compare(
     [False, True]
     """
     check(compare, locals())
-    formats = listed(format)
-    if not formats and format != ():
+    formats = [] if format is None else listed(format)
+    if format is not None and not formats:
         raise _memscape.MemscapeError("`format` is empty; name one at least, or leave it out for each platform's own")
     workload = {
         "model": dict(model) if isinstance(model, Mapping) else model,

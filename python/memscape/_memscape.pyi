@@ -247,9 +247,7 @@ def search(spec: dict[str, Any], progress: Callable[[int, int], None]) -> tuple[
 def front_of(
     spec: dict[str, Any], progress: Callable[[int, int], None]
 ) -> tuple[polars.DataFrame, list[str], bool]: ...
-def front(
-    table: Any, minimize: Sequence[str], maximize: Sequence[str], constraints: Sequence[str]
-) -> polars.DataFrame: ...
+def front(table: Any, minimize: Sequence[str], maximize: Sequence[str], constraints: Sequence[str]) -> list[int]: ...
 def hypervolume(
     table: Any,
     minimize: Sequence[str],

@@ -19,9 +19,6 @@ from memscape._table import framed, plain
 if TYPE_CHECKING:
     import polars
 
-#: The column that tells rows of a table apart.
-ROW = "memscape.row"
-
 
 def search(
     study: str,
@@ -322,17 +319,13 @@ def front(
 
 def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constraints: list[str]) -> polars.DataFrame:
     frame = framed(table)
-    import polars
-
     numbers = plain(frame)
-    # Last, so that what a message lists begins with the table's own.
-    counted = numbers.with_columns(polars.int_range(len(numbers)).alias(ROW))
-    rows = _memscape.front(counted, minimize, maximize, constraints)
+    rows = _memscape.front(numbers, minimize, maximize, constraints)
     # Whoever says what must hold has chosen the rows.
     if not constraints or not len(rows):
         for text in _of_unlike_rows(numbers, [*minimize, *maximize]):
             remark(text)
-    return frame[rows[ROW]]
+    return frame[rows]
 
 
 def _of_unlike_rows(table: polars.DataFrame, goals: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from memscape import _memscape
 from memscape._cluster import TASKS, Executor, fill_with, search_with
 from memscape._given import check, ended
 from memscape._progress import Progress
+from memscape._remarks import incomplete
 from memscape._spec import Space, sweep_spec
 
 if TYPE_CHECKING:
@@ -116,7 +117,11 @@ class Store:
         """
         check(Store.fill, locals())
         spec = sweep_spec(study, axes, base, zip, constraints, sample)
-        return self._fill(spec, executor, tasks)
+        filled = self._fill(spec, executor, tasks)
+        if not filled["complete"]:
+            done = filled["found"] + filled["computed"]
+            incomplete(f"the store has {done} of {filled['rows']} rows")
+        return filled
 
     def _fill(self, spec: dict[str, Any], executor: Executor | None, tasks: int) -> dict[str, Any]:
         seen_from = (spec, os.getcwd())

@@ -32,8 +32,19 @@ def test_a_model_of_one_s_own_can_be_asked_for_again():
     assert "llama-3.2-1b, layers = 12" in ms.plot(both, x="model", y="token_ns").svg()
     again = ms.compare(json.loads(both["model"][1]), prompt_tokens=64, platforms="npu-xdna2")
     assert again["token_ns"][0] == both["token_ns"][1]
-    with pytest.raises(ms.MemscapeError, match="`format` is empty"):
-        ms.compare(platforms="npu-xdna2", format=[])
+    swept = ms.sweep("npu.inference", {"model": [json.loads(both["model"][1])]}, {"prompt_tokens": 64})
+    assert swept["model"][0] == both["model"][1]
+    for empty in ((), [], pl.Series([], dtype=pl.String)):
+        with pytest.raises(ms.MemscapeError, match="`format` is empty"):
+            ms.compare(platforms="npu-xdna2", format=empty)
+
+
+def test_a_model_of_a_file_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = 'base = "llama-3.2-1b"\nsummary = "x"\n[parameters]\nlayers = 8\n'
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    table = ms.compare("own.toml", prompt_tokens=64, platforms="npu-xdna2")
+    assert table["model"][0] == str(tmp_path / "own.toml")
 
 
 def test_an_energy_has_ends_a_boundary_and_a_grade():

@@ -70,7 +70,7 @@ pub use fit::{
     At, AtMeasurement, FitError, FitMethod, FitParameter, Fitted, FittedParameter, FittedPoint, Limit,
     Measurement, Residual, Scale, Steps, StudyFit, covariance, fit, fit_study,
 };
-pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
+pub use front::{Front, check_front, front, front_of, front_rows, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::{caught, panics};
 pub use laws::{Broken, Checked, Examination, Rule, examine};

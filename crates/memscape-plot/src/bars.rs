@@ -363,9 +363,11 @@ impl GroupedBars {
                 // Beyond what else stands on the bar.
                 let from = |rises| self.others_end(axis, area, index, group, rises).unwrap_or(end);
                 // Names stand below the plot, so that a number without room there is written above.
-                let falls = end > base && from(false) + labels.length + 1.8 <= area.bottom;
+                let text = self.value_text(value);
+                let length = if labels.turned { labels.font.width(&text) } else { labels.length };
+                let falls = end > base && from(false) + length + 1.8 <= area.bottom;
                 let at = if falls { from(false) } else { from(true).min(base) };
-                texts.push(labels.text((x, at), !falls, self.value_text(value)));
+                texts.push(labels.text((x, at), !falls, text));
             }
         }
     }

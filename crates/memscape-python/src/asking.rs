@@ -127,20 +127,19 @@ pub fn front_of<'py>(
     Ok((arrow::to_python(py, found.table.frame())?, found.unanswered, found.table.is_complete()))
 }
 
-/// The rows of any table that no other row dominates.
+/// Which rows of any table no other row dominates.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
-pub fn front<'py>(
-    py: Python<'py>,
-    table: &Bound<'py, PyAny>,
+pub fn front(
+    py: Python<'_>,
+    table: &Bound<'_, PyAny>,
     minimize: Vec<String>,
     maximize: Vec<String>,
     constraints: Vec<String>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Vec<u32>> {
     let goals = explore::Objective::all(&minimize, &maximize).map_err(explore_error)?;
     let table = Table::from_frame(arrow::from_python(table)?);
-    let found = compute(py, move || explore::front(&table, &goals, &constraints))?.map_err(explore_error)?;
-    arrow::to_python(py, found.frame())
+    compute(py, move || explore::front_rows(&table, &goals, &constraints))?.map_err(explore_error)
 }
 
 /// The volume between a table's rows and a reference, worst values if none is given.

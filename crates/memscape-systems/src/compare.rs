@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use memscape_explore::{Column, Control, Error, Parameters, Row, Table, described};
+use memscape_study::node::Node;
 use memscape_study::{Bound, Preset, Unknown};
 use memscape_workload::{MODELS, Model, WeightFormat};
 use serde::{Deserialize, Serialize};
@@ -367,9 +368,12 @@ fn row(
         Err(error @ Error::UnknownParameter { .. }) => return Err(error),
         Err(error) => (Vec::new(), error.to_string().into()),
     };
-    let model = match &workload.model {
-        Value::String(name) => name.clone(),
-        table => table.to_string(),
+    // As sweeps write it, so that the row can be asked again from anywhere.
+    let model =
+        study(&it.study)?.anchored_axis("model", std::slice::from_ref(&workload.model), Path::new(""));
+    let model = match model.first() {
+        Some(Value::String(name)) => name.clone(),
+        other => Node::from(other.unwrap_or(&workload.model)).to_string(),
     };
     let variant = if it.variant.is_empty() { Value::Null } else { it.variant.as_str().into() };
     let mut row: Vec<Value> = vec![

@@ -199,8 +199,9 @@ impl Drawing {
         let own = self.is_of_several_units(table);
         let lines = rows.all.iter().filter(|it| !own || it.facet == here[0].facet).map(|it| it.line);
         match (&self.subjects(table, lines)[..], &self.y[..]) {
-            ([of], [y]) if CHANGES.contains(&y.as_str()) && !self.labels.contains_key(of) => {
-                rows.up.label_of(y, of)
+            ([of], all) if all.iter().all(|it| is_change(it)) && !self.labels.contains_key(of) => {
+                let what = if let [y] = all { y } else { "change" };
+                rows.up.label_of(what, of)
             }
             ([of], _) => self.called(of, rows.up),
             ([], [y]) => self.called(y, rows.up),
@@ -484,7 +485,12 @@ impl Drawing {
         // Of a few values that were chosen, readers look for these; points may stand at any.
         let counts = matches!(table.column(&self.x), Ok(Column::Int(_)));
         let chosen = self.log.x && places.len() <= MOST_NAMED && (rows.kind == Kind::Lines || counts);
-        let across = axis(self.called(&self.x, rows.across), self.log.x);
+        let across = match self.subject_of(std::slice::from_ref(&self.x), table) {
+            Some(of) if is_change(&self.x) => rows.across.label_of(&self.x, &of),
+            Some(of) => self.called(&of, rows.across),
+            None => self.called(&self.x, rows.across),
+        };
+        let across = axis(across, self.log.x);
         let across = if chosen { across.marks(places) } else { across };
         Ok(Lines::new(across, axis(self.y_label(table, rows, here), self.log.y)))
     }
@@ -566,6 +572,10 @@ fn with_gaps(own: &[&&Row], refused: impl Iterator<Item = f64>) -> Vec<Point> {
     let mut all: Vec<Point> = points.chain(gaps).collect();
     all.sort_by(|one, other| one.x.total_cmp(&other.x));
     all
+}
+
+fn is_change(column: &str) -> bool {
+    CHANGES.contains(&column)
 }
 
 fn scale(log: bool) -> Scale {
@@ -839,6 +849,10 @@ mod tests {
         let figure = Drawing::of("x", "swing").draw(&swings).unwrap();
         let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
         assert_eq!((lines.y.label.as_str(), lines.curves[0].points[0].1), ("Swing of token (ms)", Some(4.0)));
+        let several = Drawing { y: vec!["swing".to_owned()], ..Drawing::of("swing", "") };
+        let figure = several.kind(Kind::Points).draw(&swings).unwrap();
+        let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("points") };
+        assert_eq!((lines.x.label.as_str(), lines.curves[0].points[0].0), ("Swing of token (ms)", 2.0));
         let labelled = Drawing::of("x", "value").label("token_ns", "Time per token (ns)");
         assert!(labelled.draw(&table(["token_ns", "token_ns"], "value")).is_ok());
         // Seconds and nanoseconds share no axis.
@@ -875,7 +889,7 @@ mod tests {
 
     /// Axes have marks at the values that were chosen; answers stand anywhere.
     #[test]
-    fn points_on_a_logarithmic_axis_have_its_decades() {
+    fn points_have_marks_at_values_that_count() {
         let values = |it: Column| {
             Table::from_columns([("x", it), ("y", numbers(&[1.0, 2.0, 3.0].map(Some)))]).unwrap()
         };

@@ -116,6 +116,16 @@ impl Drawing {
     /// What the values of a table of intervals, ranges or shares are of, which it says in the column `of`: each of
     /// them once, in the order of these rows. None if other columns are drawn.
     pub(crate) fn subjects(&self, table: &Table, lines: impl Iterator<Item = usize>) -> Vec<String> {
+        self.subjects_of(&self.y, table, lines)
+    }
+
+    /// The same of these columns.
+    fn subjects_of(
+        &self,
+        columns: &[String],
+        table: &Table,
+        lines: impl Iterator<Item = usize>,
+    ) -> Vec<String> {
         const VALUES: [&str; 16] = [
             "value",
             "median",
@@ -134,7 +144,7 @@ impl Drawing {
             "from_priors",
             "from_readings",
         ];
-        if !self.y.iter().all(|it| VALUES.contains(&it.as_str()) && !self.labels.contains_key(it)) {
+        if !columns.iter().all(|it| VALUES.contains(&it.as_str()) && !self.labels.contains_key(it)) {
             return Vec::new();
         }
         let Ok(all) = table.text(OF) else { return Vec::new() };
@@ -149,9 +159,14 @@ impl Drawing {
         found
     }
 
+    /// The one that all rows are of where these columns are drawn, if they are.
+    pub(crate) fn subject_of(&self, columns: &[String], table: &Table) -> Option<String> {
+        <[String; 1]>::try_from(self.subjects_of(columns, table, 0..table.height())).ok().map(|[it]| it)
+    }
+
     /// The one that all rows are of, if they are.
     pub(crate) fn subject(&self, table: &Table) -> Option<String> {
-        <[String; 1]>::try_from(self.subjects(table, 0..table.height())).ok().map(|[it]| it)
+        self.subject_of(&self.y, table)
     }
 
     /// A column's name as an axis says it.

@@ -113,9 +113,10 @@ fn quantity(unit: &str) -> &'static str {
     match unit {
         "ps" | "ns" | "µs" | "ms" | "s" => "Time",
         "pJ" | "nJ" | "µJ" | "mJ" | "J" => "Energy",
-        "B" | "KB" | "MB" | "GB" | "KiB" | "MiB" | "GiB" => "Size",
-        "W" => "Power",
+        "B" | "KB" | "MB" | "GB" | "KiB" | "MiB" | "GiB" => "Data",
+        "mW" | "W" | "kW" => "Power",
         "USD" => "Cost",
+        "GFLOPS" | "GOPS" | "TOPS" => "Rate",
         _ if unit.ends_with("/s") => "Rate",
         _ => "",
     }
@@ -178,7 +179,7 @@ mod tests {
         }
         assert_eq!(counted_label("memory.data_rate_mt_s", "6400.0"), "6400 MT/s");
         for (columns, expected) in [
-            (["memory_bytes", "memory_limit_bytes"], "Size (B)"),
+            (["memory_bytes", "memory_limit_bytes"], "Data (B)"),
             (["prompt_tokens_per_s", "generation_tokens_per_s"], "Rate (tokens/s)"),
             (["kv_bits", "weight_bits"], "bit"),
             (["token_ns", "ttft_s"], ""),

@@ -110,10 +110,12 @@ impl Drawing {
 /// That some values are not within their bands, which are perhaps of something else.
 fn beside_their_bands(rows: &Rows) -> String {
     let outside = |it: &&Row| it.ends.is_some_and(|(low, high)| it.y < low || high < it.y);
-    match rows.all.iter().filter(outside).count() {
-        0 => String::new(),
-        1 => format!("1 of {} values is not within its band.", rows.all.len()),
-        count => format!("{count} of {} values are not within their bands.", rows.all.len()),
+    let all = rows.all.iter().filter(|it| it.ends.is_some()).count();
+    match (rows.all.iter().filter(outside).count(), all) {
+        (0, _) => String::new(),
+        (1, 1) => "The value is not within its band.".to_owned(),
+        (1, all) => format!("1 of {all} values is not within its band."),
+        (count, all) => format!("{count} of {all} values are not within their bands."),
     }
 }
 

@@ -158,6 +158,8 @@ impl Rows {
         let of = drawing.subject(table);
         let up = suits(of.as_ref().map_or(&drawing.y[..], std::slice::from_ref), |it| it.y);
         let across = std::slice::from_ref(&drawing.x);
+        let of_x = drawing.subject_of(across, table);
+        let across = of_x.as_ref().map_or(across, std::slice::from_ref);
         let across = suits(if numeric { across } else { &[] }, |it| it.x);
         for place in &mut places {
             place.x *= across.factor;
@@ -189,7 +191,8 @@ pub fn is_numeric(table: &Table, column: &str) -> bool {
     matches!(table.column(column), Ok(Column::Int(_) | Column::Float(_)))
 }
 
-/// Each once, in the order in which they come, but numbers by their size: those of a search or of joined tables come in no order.
+/// Each once: numbers by their size, since those of a search or of joined tables come in no order, others as they
+/// come.
 pub fn in_order(all: impl Iterator<Item = (String, f64)>) -> Vec<String> {
     let mut all: Vec<(String, f64)> = all.collect();
     if all.iter().all(|it| !it.1.is_nan()) {

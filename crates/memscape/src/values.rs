@@ -7,8 +7,6 @@ use memscape_explore::{Column, Table};
 use memscape_papers::Error;
 use serde_json::Value;
 
-use crate::presets::leaves;
-
 /// What a column's values are called: numbers with no more digits than tell them apart.
 pub fn told(table: &Table, column: &str) -> Result<Vec<Option<String>>, Error> {
     let texts = table.text(column)?;
@@ -50,66 +48,79 @@ fn rounded(values: &[Option<f64>], texts: Vec<Option<String>>) -> Vec<Option<Str
 fn named(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let all: Vec<Described> =
         distinct(texts.iter().flatten().cloned()).iter().map(|it| Described::of(it)).collect();
-    for name in [Described::briefly, Described::beside] {
-        let short: HashMap<&str, String> = all.iter().map(|it| (it.text.as_str(), name(it, &all))).collect();
-        if distinct(short.values().cloned()).len() == all.len() {
-            return texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect();
-        }
+    let brief: Vec<String> = all.iter().map(Described::briefly).collect();
+    let is_one = |name: &String| brief.iter().filter(|it| *it == name).count() == 1;
+    let short = all.iter().zip(&brief).map(|(it, brief)| {
+        let name = if is_one(brief) { brief.clone() } else { it.beside(&all) };
+        (it.text.as_str(), name)
+    });
+    let short: HashMap<&str, String> = short.collect();
+    if distinct(short.values().cloned()).len() < all.len() {
+        return texts;
     }
-    texts
+    texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect()
 }
 
 /// A description as a table has it.
 struct Described {
     text: String,
-    /// What it begins from, or is called.
+    /// What it is called, or begins from.
     name: String,
-    /// What it changes of that.
-    own: Vec<(String, Value)>,
-    /// What it says, where that is all of it.
-    whole: Vec<(String, Value)>,
+    /// What it says, or changes of what it begins from.
+    says: Vec<(String, Value)>,
+    /// Whether the name is of what it begins from.
+    changes: bool,
 }
 
 impl Described {
     /// `gpu.toml` of a path to it; a name is itself.
     fn of(text: &str) -> Self {
         let table = if text.starts_with('{') { serde_json::from_str::<Value>(text).ok() } else { None };
-        let said = |it: &str| Some(table.as_ref()?.get(it)?.as_str()?.to_owned());
-        let named = |name: String| Self { text: text.to_owned(), name, own: Vec::new(), whole: Vec::new() };
-        match (&table, said("base"), said("name").or_else(|| said("model_type"))) {
-            (Some(table), Some(base), name) => {
-                let base = name.unwrap_or_else(|| Self::of(&base).name);
-                Self { own: changes(&table["parameters"]), ..named(base) }
+        let said = |it: &str| Some(table.as_ref()?.get(it)?.as_str()?.to_owned()).filter(|it| !it.is_empty());
+        let (name, says, changes) = match (&table, said("name"), said("base"), said("model_type")) {
+            (Some(table), Some(name), base, _) => {
+                let base = base.map(|it| ("base".to_owned(), Value::String(it)));
+                (name, base.into_iter().chain(changes(&table["parameters"])).collect(), false)
             }
-            (Some(table), None, Some(name)) => Self { whole: leaves(table), ..named(name) },
+            (Some(table), None, Some(base), _) => (Self::of(&base).name, changes(&table["parameters"]), true),
+            (Some(table), None, None, Some(kind)) => (kind, sizes(table), false),
             _ if Path::new(text).is_absolute() => {
                 let file = Path::new(text).file_name().map(|it| it.to_string_lossy().into_owned());
-                named(file.unwrap_or_else(|| text.to_owned()))
+                (file.unwrap_or_else(|| text.to_owned()), Vec::new(), false)
             }
-            _ => named(text.to_owned()),
-        }
+            _ => (text.to_owned(), Vec::new(), false),
+        };
+        Self { text: text.to_owned(), name, says, changes }
     }
 
     /// With what it changes, if that is not much: `rtx-4090, memory_gb = 48`.
-    fn briefly(&self, _: &[Self]) -> String {
+    fn briefly(&self) -> String {
         /// More changes are no name.
         const MOST: usize = 2;
-        match self.own.len() {
-            0..=MOST => with(&self.name, self.own.iter()),
-            _ => format!("{}, changed", self.name),
+        match (self.changes, self.says.len()) {
+            (false, _) => self.name.clone(),
+            (true, 0..=MOST) => with(&self.name, self.says.iter()),
+            (true, _) => format!("{}, changed", self.name),
         }
     }
 
     /// With what others of the same name do not say, or say otherwise.
     fn beside(&self, all: &[Self]) -> String {
-        let lacks = |it: &Self, said| !it.says().any(|its| its == said);
-        let alike: Vec<&Self> =
-            all.iter().filter(|it| it.name == self.name && it.says().next().is_some()).collect();
-        with(&self.name, self.says().filter(|said| alike.iter().any(|it| lacks(it, *said))))
-    }
-
-    fn says(&self) -> impl Iterator<Item = &(String, Value)> {
-        self.own.iter().chain(&self.whole)
+        /// As much as fits into a legend.
+        const MOST: usize = 3;
+        let alike: Vec<&Self> = all.iter().filter(|it| it.name == self.name && !it.says.is_empty()).collect();
+        let differs = |said: &&(String, Value)| alike.iter().any(|it| !it.says.contains(said));
+        let own: Vec<_> = self.says.iter().filter(differs).collect();
+        let mut name = with(&self.name, own.iter().take(MOST).copied());
+        if own.len() > MOST {
+            name.push_str(", ...");
+        } else if self.changes && own.len() < self.says.len() && all.iter().any(|it| it.text == self.name) {
+            name.push_str(", changed");
+        }
+        if self.changes && own.is_empty() && !name.ends_with(", changed") {
+            name.push_str(", changed");
+        }
+        name
     }
 }
 
@@ -117,11 +128,33 @@ fn with<'a>(name: &str, said: impl Iterator<Item = &'a (String, Value)>) -> Stri
     said.fold(name.to_owned(), |name, (path, value)| format!("{name}, {path} = {value}"))
 }
 
-/// What a description changes, descriptions within it too: `memory.parameters.channels` is of `memory.channels`.
+/// What a description changes. Of a description within it, `memory.parameters.channels` is called
+/// `memory.channels`, and what it begins from `memory`.
 fn changes(parameters: &Value) -> Vec<(String, Value)> {
-    let path = |it: String| it.replace(".parameters.", ".");
-    let plain = |it: String| it.strip_suffix(".base").map_or_else(|| it.clone(), str::to_owned);
-    leaves(parameters).into_iter().map(|it| (plain(path(it.0)), it.1)).collect()
+    fn collect(found: &mut Vec<(String, Value)>, path: &str, value: &Value) {
+        let Value::Object(entries) = value else {
+            found.push((path.to_owned(), value.clone()));
+            return;
+        };
+        for (key, value) in entries {
+            let of = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            match key.as_str() {
+                "base" | "parameters" if !path.is_empty() => collect(found, path, value),
+                key => collect(found, &of(key), value),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if parameters.is_object() {
+        collect(&mut found, "", parameters);
+    }
+    found
+}
+
+/// The numbers of a `config.json` that say how large a model is.
+fn sizes(config: &Value) -> Vec<(String, Value)> {
+    let numbers = changes(config).into_iter().filter(|it| it.1.is_number());
+    numbers.filter(|it| !it.0.ends_with("token_id")).collect()
 }
 
 /// Each once, in the order in which they come.
@@ -156,27 +189,39 @@ mod tests {
         let own = r#"{"base":"rtx-4090","parameters":{"memory_gb":48}}"#;
         let file = std::env::temp_dir().join("gpu.toml").to_string_lossy().into_owned();
         assert_eq!(short(&["rtx-4090", own, &file]), ["rtx-4090", "rtx-4090, memory_gb = 48", "gpu.toml"]);
-        // Two that change much are told apart by all that they change.
+        // Two that change much are told apart by what one changes and the other does not.
         let much = |layers: u32| {
             let parameters = format!(r#"{{"layers":{layers},"heads":8,"ffn_size":64}}"#);
             format!(r#"{{"base":"llama-3.2-1b","parameters":{parameters}}}"#)
         };
         assert_eq!(short(&[&much(1), "opt-125m"]), ["llama-3.2-1b, changed", "opt-125m"]);
-        assert_eq!(short(&[&much(1), &much(2)]), ["llama-3.2-1b, layers = 1", "llama-3.2-1b, layers = 2"]);
+        assert_eq!(
+            short(&[&much(1), &much(2), own])[1..],
+            ["llama-3.2-1b, layers = 2", "rtx-4090, memory_gb = 48"]
+        );
+        // Beside what they begin from, these are not all that they change.
+        let told = ["llama-3.2-1b, layers = 1, changed", "llama-3.2-1b, layers = 2, changed", "llama-3.2-1b"];
+        assert_eq!(short(&[&much(1), &much(2), "llama-3.2-1b"]), told);
+        let more = much(1).replace("64", r#"64,"window":null"#);
+        assert_eq!(short(&[&much(1), &more]), ["llama-3.2-1b, changed", "llama-3.2-1b, window = null"]);
+        let without = r#"{"base":"llama-3.2-1b","parameters":{"window":null}}"#;
+        assert_eq!(short(&[without, "llama-3.2-1b"]), ["llama-3.2-1b, window = null", "llama-3.2-1b"]);
         let machine = |channels: u32| {
             let memory =
                 format!(r#"{{"base":"lpddr5x-7500","parameters":{{"channels":{channels},"ranks":1}}}}"#);
             format!(r#"{{"base":"lpddr5x-7500-pim","parameters":{{"memory":{memory}}}}}"#)
         };
-        let told = "lpddr5x-7500-pim, memory.channels = 4";
-        assert_eq!(short(&[&machine(4), &machine(8), "lpddr5x-7500-pim"])[0], told);
+        assert_eq!(short(&[&machine(4), &machine(8)])[0], "lpddr5x-7500-pim, memory.channels = 4");
         let config = |layers: u32| {
-            format!(
-                r#"{{"model_type":"llama","hidden_size":2048,"num_hidden_layers":{layers},"vocab_size":9}}"#
-            )
+            let ids = r#""bos_token_id":1,"torch_dtype":"bf16""#;
+            format!(r#"{{"model_type":"llama","hidden_size":2048,"num_hidden_layers":{layers},{ids}}}"#)
         };
         assert_eq!(short(&[&config(7), &config(8)])[1], "llama, num_hidden_layers = 8");
-        assert_eq!(short(&[&config(7), r#"{"name":"ours","model_type":"llama"}"#]), ["llama", "ours"]);
+        let ours = |base: &str| format!(r#"{{"name":"ours","base":"{base}","parameters":{{"heads":8}}}}"#);
+        assert_eq!(short(&[&config(7), &ours("a")]), ["llama", "ours"]);
+        assert_eq!(short(&[&ours("a"), &ours("b")])[1], r#"ours, base = "b""#);
+        let nameless = r#"{"name":"","base":"opt-125m","parameters":{}}"#;
+        assert_eq!(short(&[nameless]), ["opt-125m"]);
         let other = std::env::temp_dir().join("other").join("gpu.toml").to_string_lossy().into_owned();
         assert_eq!(short(&[&file, &other]), [file.as_str(), &other]);
     }

@@ -10,7 +10,7 @@ pub(crate) use dominance::{layers, non_dominated};
 pub(crate) use hypervolume::volume;
 pub use of_space::{Front, check_front, front_of};
 pub(crate) use of_table::values;
-pub use of_table::{front, hypervolume, once_each};
+pub use of_table::{front, front_rows, hypervolume, once_each};
 
 #[cfg(test)]
 mod tests;

@@ -46,6 +46,20 @@ impl Table {
 /// # Ok::<(), memscape_explore::Error>(())
 /// ```
 pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) -> Result<Table, Error> {
+    let rows = front_rows(table, objectives, constraints)?;
+    let frame = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
+    Ok(Table::new(frame, table.is_complete()))
+}
+
+/// Which rows these are, in their order.
+///
+/// # Errors
+/// As [`front()`].
+pub fn front_rows(
+    table: &Table,
+    objectives: &[Objective],
+    constraints: &[String],
+) -> Result<Vec<u32>, Error> {
     let (rows, values) = valued_rows(table, objectives, constraints)?;
     if rows.is_empty() && valued_at_all(table, objectives)? {
         let told = constraints.iter().map(|it| {
@@ -64,10 +78,7 @@ pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) ->
             )));
         }
     }
-    let kept = non_dominated(&values, objectives.len());
-    let rows: Vec<u32> = kept.into_iter().map(|it| rows[it as usize]).collect();
-    let frame = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
-    Ok(Table::new(frame, table.is_complete()))
+    Ok(non_dominated(&values, objectives.len()).into_iter().map(|it| rows[it as usize]).collect())
 }
 
 /// The first of the rows that are equal in every objective, with a column for each objective that

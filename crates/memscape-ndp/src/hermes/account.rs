@@ -102,7 +102,7 @@ pub fn operators(hermes: &Hermes) -> Result<Vec<OperatorCost>, NdpError> {
     Ok(costs)
 }
 
-/// How many neurons move is known within a factor of three, so that up to this share of a
+/// How many neurons move is known within a factor of two in most cases where they are many, so that up to this share of a
 /// step the engines stay within the bound that laws hold them to.
 const MOST_MOVED: f64 = 0.1;
 

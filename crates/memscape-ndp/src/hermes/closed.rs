@@ -228,7 +228,7 @@ impl<'a> Expectation<'a> {
         let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
         counts.push(hermes.dimms());
         let (floor, mut chosen, mut least) = (self.floor(), None, most);
-        // What fetches nothing is as good as what fetches to no avail.
+        // First, so that it is taken where fetching gains nothing.
         let fetches = self.fetches();
         let none = (fetches.start > 0).then_some(0);
         for fetch in none.into_iter().chain(fetches) {

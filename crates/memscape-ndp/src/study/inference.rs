@@ -135,7 +135,7 @@ pub struct InferenceAnswer {
     pub communication_ns: f64,
     /// Of a step: predicting active neurons
     pub predictor_ns: f64,
-    /// The feed-forward networks, with their synchronisation but before sums are merged, over a step; null for systems
+    /// The feed-forward networks, with their synchronisation, without what DIMMs' units take in and the merging of sums, over a step; null for systems
     /// that do not divide matrices, see `fc_ns`
     pub mlp_ns: Option<f64>,
     /// Sparse blocks on the GPU, over a step; of systems that do not divide them, all matrices

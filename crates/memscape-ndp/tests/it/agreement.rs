@@ -438,6 +438,19 @@ fn agreement_of_predictions() {
     }
 }
 
+/// Nothing is fetched to a GPU that computes nothing of it.
+#[test]
+fn agreement_on_fetching_to_no_avail() {
+    let own = [("model", json!("opt-1.3b")), ("format", json!("q4_0")), ("gpu.memory_gb", json!(0.5))];
+    let (closed, walked) = both(&changed(&own));
+    for it in [closed, walked] {
+        assert!(it.gpu_read_share < 1e-4 && it.swaps_per_token <= 0.0, "{it:?}");
+    }
+    let some = [own[0].clone(), ("gpu.memory_gb", json!(1.0))];
+    let (closed, walked) = both(&changed(&some));
+    assert!(closed.swaps_per_token > 0.0 && walked.swaps_per_token > 0.0);
+}
+
 /// A pair that is within 5 % of level is left alone by expected values as on a walk, and nothing moves where nothing is
 /// uneven.
 #[test]

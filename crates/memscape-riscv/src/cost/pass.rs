@@ -39,8 +39,10 @@ parts! {
 pub struct GraphCost {
     /// Multiplying with the weights.
     pub kernel: Nanoseconds,
-    /// What of that packs where reading what it packs takes longer.
+    /// What of that packs where reading what it packs from memory takes longer.
     pub packed_in_reading: Nanoseconds,
+    /// The same where caches deliver it.
+    pub packed_from_caches: Nanoseconds,
     /// Reading weights.
     pub weights: Nanoseconds,
     /// What of that caches deliver.
@@ -62,6 +64,7 @@ impl GraphCost {
     pub const ZERO: Self = Self {
         kernel: Nanoseconds::ZERO,
         packed_in_reading: Nanoseconds::ZERO,
+        packed_from_caches: Nanoseconds::ZERO,
         weights: Nanoseconds::ZERO,
         cached_weights: Nanoseconds::ZERO,
         attention: Nanoseconds::ZERO,
@@ -78,6 +81,7 @@ impl GraphCost {
         Self {
             kernel: self.kernel + other.kernel,
             packed_in_reading: self.packed_in_reading + other.packed_in_reading,
+            packed_from_caches: self.packed_from_caches + other.packed_from_caches,
             weights: self.weights + other.weights,
             cached_weights: self.cached_weights + other.cached_weights,
             attention: self.attention + other.attention,
@@ -94,6 +98,7 @@ impl GraphCost {
         Self {
             kernel: self.kernel * of,
             packed_in_reading: self.packed_in_reading * of,
+            packed_from_caches: self.packed_from_caches * of,
             weights: self.weights * of,
             cached_weights: self.cached_weights * of,
             attention: self.attention * of,
@@ -441,7 +446,9 @@ impl Crew {
         let chunks = float(work.kernel.passes_of_chunks(vectors));
         // Packing is the read of what it packs.
         let (read, read_copy) = (rates.read(bytes, first), rates.read(copy, kept_copy));
-        let packed = if work.copied == 0 { read } else { read_copy };
+        let (packed, from) = if work.copied == 0 { (read, first) } else { (read_copy, kept_copy) };
+        let hidden = if packed > pack { pack } else { Nanoseconds::ZERO };
+        let from_memory = from.level == Level::Dram;
         let reads = [
             (first, if work.copied == 0 { read - pack } else { read }, bytes, 1.0),
             (kept, rates.read(bytes, kept) * again, bytes, again),
@@ -452,14 +459,15 @@ impl Crew {
             let of = reads.iter().filter(|it| (it.0.level != Level::Dram) == cached);
             of.fold(Nanoseconds::ZERO, |sum, it| sum + it.1)
         };
-        let from_memory =
+        let moved =
             |it: &(Found, Nanoseconds, Bytes, f64)| float(it.2.0) * it.3 * rates.share_from_memory(it.0);
         GraphCost {
             kernel: computed + panels,
-            packed_in_reading: if packed > pack { pack } else { Nanoseconds::ZERO },
+            packed_in_reading: if from_memory { hidden } else { Nanoseconds::ZERO },
+            packed_from_caches: if from_memory { Nanoseconds::ZERO } else { hidden },
             weights: sum(false) + rates.from_memory().time_of(copy) + sum(true),
             cached_weights: sum(true),
-            read_bytes: reads.iter().map(from_memory).sum(),
+            read_bytes: reads.iter().map(moved).sum(),
             written_bytes: float(copy.0),
             ..GraphCost::ZERO
         }

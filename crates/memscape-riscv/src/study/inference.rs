@@ -537,18 +537,19 @@ fn bound_by(step: &GraphCost, wait: Wait) -> BoundBy {
             .max_by(|a, b| a.0.as_f64().total_cmp(&b.0.as_f64()))
             .map_or(BoundBy::Compute, |it| it.1)
     };
-    let from_memory = step.weights - step.cached_weights + step.cache;
+    let from_memory = step.weights - step.cached_weights + step.cache + step.packed_in_reading;
+    let from_caches = step.cached_weights + step.packed_from_caches;
     let behind_others = from_memory * (1.0 - wait.on_the_way);
     let [by_controllers, by_ports] =
         if wait.at_ports { [Nanoseconds::ZERO, behind_others] } else { [behind_others, Nanoseconds::ZERO] };
     let reading = longest([
         (by_controllers, BoundBy::DramBandwidth),
         (from_memory * wait.on_the_way, BoundBy::DramLatency),
-        (step.cached_weights + by_ports, BoundBy::CacheBandwidth),
+        (from_caches + by_ports, BoundBy::CacheBandwidth),
     ]);
     longest([
-        (step.kernel - step.packed_in_reading + step.attention, BoundBy::Compute),
-        (step.weights + step.cache + step.packed_in_reading, reading),
+        (step.kernel - step.packed_in_reading - step.packed_from_caches + step.attention, BoundBy::Compute),
+        (from_memory + from_caches, reading),
         (step.synchronisation, BoundBy::Synchronisation),
     ])
 }
