@@ -111,16 +111,17 @@ impl Described {
         let alike: Vec<&Self> = all.iter().filter(|it| it.name == self.name && !it.says.is_empty()).collect();
         let differs = |said: &&(String, Value)| alike.iter().any(|it| !it.says.contains(said));
         let own: Vec<_> = self.says.iter().filter(differs).collect();
-        let mut name = with(&self.name, own.iter().take(MOST).copied());
+        let name = with(&self.name, own.iter().take(MOST).copied());
+        // Beside what it begins from, or by its name alone, it would pass for that.
+        let passes =
+            own.is_empty() || own.len() < self.says.len() && all.iter().any(|it| it.text == self.name);
         if own.len() > MOST {
-            name.push_str(", ...");
-        } else if self.changes && own.len() < self.says.len() && all.iter().any(|it| it.text == self.name) {
-            name.push_str(", changed");
+            name + ", ..."
+        } else if self.changes && passes {
+            name + ", changed"
+        } else {
+            name
         }
-        if self.changes && own.is_empty() && !name.ends_with(", changed") {
-            name.push_str(", changed");
-        }
-        name
     }
 }
 

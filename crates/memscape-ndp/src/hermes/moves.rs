@@ -16,6 +16,7 @@ impl Left {
         let least = 0.5 / f64::from(remap.window.get());
         Self(match remap.stop {
             Stop::Level => least,
+            // Half of the gap, which is a twentieth of the fuller's.
             Stop::FivePercent => (mean / 40.0).max(least),
         })
     }
