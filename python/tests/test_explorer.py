@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -253,11 +254,82 @@ def test_the_address_keeps_what_is_shown(page):
             assert page.locator(".ms-pins tbody .ms-what").all_inner_texts() == ["split_k = 2", "nothing"]
             assert page.get_by_label("The curve's column").input_value() == "time_ns"
             expect(page.locator(".ms-figure [data-curve]")).to_have_count(2)
-        # What is none of ours is not shown.
+        # What is none of ours is not shown; nor is what was there before, whichever page had the address.
         page.goto(f"{url}#nonsense")
-        page.reload()
+        expect(page.locator(".ms-changed")).to_have_count(0)
         page.wait_for_selector(".ms-study[data-curves]")
-        assert page.locator(".ms-changed").count() == 0 and page.locator(".ms-problem").is_hidden()
+        assert page.locator(".ms-problem").is_hidden()
+
+
+@in_browser
+def test_points_stay_in_the_address_while_they_are_asked(page):
+    kept = "JSON.parse(decodeURIComponent(location.hash.slice(1))).pins.map((it) => it[1].split_k ?? null)"
+    with served(STUDY) as url:
+        # One is refused by now, and stays as well.
+        shown = {"changes": {}, "pins": [[0, {"split_k": 2}], [2, {"split_k": 0}]]}
+        page.add_init_script("""
+            const quick = window.fetch;
+            window.fetch = async (...asked) => {
+                await new Promise((then) => setTimeout(then, 700));
+                return quick(...asked);
+            };
+        """)
+        page.goto(f"{url}#{urllib.parse.quote(json.dumps(shown))}")
+        for _ in range(10):
+            assert page.evaluate(kept) == [2, 0]
+            page.wait_for_timeout(400)
+        page.wait_for_selector(".ms-pins tbody tr >> nth=2")
+        assert page.locator(".ms-pins tbody .ms-what").all_inner_texts() == ["nothing", "split_k = 2", "split_k = 0"]
+        assert page.evaluate(kept) == [2, 0]
+
+
+@in_browser
+def test_what_is_typed_is_asked_as_it_stands(page, tmp_path):
+    folder = tmp_path / "Upper"
+    folder.mkdir()
+    own = folder / "My-Memory.toml"
+    own.write_text('base = "lpddr5x-7500"\n[parameters]\ndata_rate_mt_s = 6400\n', encoding="utf-8")
+    with served(STUDY, "model=opt-6.7b") as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        page.locator('select[data-path="memory"]').select_option("other")
+        box = page.get_by_label("memory, as a path")
+        for text in (str(own), json.dumps({"base": str(own), "parameters": {"trcd_ns": 20}})):
+            box.fill(text)
+            box.press("Tab")
+            given = json.loads(text) if text.startswith("{") else text
+            time = ms.run(STUDY, model="opt-6.7b", memory=given)["time_ns"]
+            expect(page.locator('[data-column="time_ns"]')).to_have_text(f"{time / 1e3:.4g} µs")
+            assert page.locator(".ms-problem").is_hidden()
+        # JSON would make null of it, which means something else.
+        rows = page.get_by_label("m, as a number", exact=True)
+        rows.fill("1e400")
+        rows.press("Tab")
+        expect(page.locator(".ms-problem")).to_contain_text("1e400")
+
+
+def test_a_part_is_named_by_what_it_is_of():
+    with served("mixed.inference", "hardware=xdna2-lpddr5x-pim") as url:
+        question = json.dumps({"parameters": {"npu.clock_mhz": 2000}}).encode()
+        reply = json.loads(fetched(f"{url}ask", question, {"Content-Type": "application/json"})[1])
+        assert reply["values"]["npu"] == "xdna2"
+
+
+@in_browser
+def test_lengths_of_bars_are_what_they_stand_for(page):
+    with served(STUDY, "model=opt-6.7b") as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        drawn = int(page.get_attribute(".ms-study", "data-curves"))
+        page.get_by_label("The curve's parameter").select_option("refresh")
+        page.get_by_label("The curve's column").select_option("time_ns")
+        page.wait_for_function(f"() => document.querySelector('.ms-study').dataset.curves > {drawn}")
+        bars = page.locator(".ms-figure svg").last.locator("g > rect")
+        expect(bars).to_have_count(2)
+        heights = sorted(float(it.get_attribute("height")) for it in bars.all())
+        times = sorted(ms.run(STUDY, model="opt-6.7b", refresh=it)["time_ns"] for it in (False, True))
+        assert heights[1] / heights[0] == pytest.approx(times[1] / times[0], rel=1e-3)
+        screenshot(page, "bars")
 
 
 @in_browser
@@ -351,6 +423,22 @@ def test_a_table_is_brushed(page, tmp_path, capsys):
             print(f"\nexplorer, {len(table)} rows: brushed in {float(view.get_attribute('data-brush-ms')):.0f} ms")
         screenshot(page, "table")
         page.click("text=Show all")
+        expect(page.locator(".ms-tableview")).to_have_attribute("data-selected", str(len(table)))
+        # A rectangle is let go with the columns that it is of.
+        axes = page.locator(".ms-chip").all_inner_texts()
+        free = [it for it in ("time_ns", "mac_ns", "speedup", "energy_j") if not any(it in axis for axis in axes)]
+        choose = [page.get_by_label(it, exact=True) for it in ("Up", "Across")]
+        for chooser, column in zip(choose, free, strict=False):
+            chooser.select_option(label=column)
+        box = page.locator(".ms-dots").bounding_box()
+        page.locator(".ms-dots").drag_to(
+            page.locator(".ms-dots"),
+            source_position={"x": 90, "y": 20},
+            target_position={"x": box["width"] / 2, "y": 160},
+        )
+        expect(page.locator(".ms-tableview")).not_to_have_attribute("data-selected", str(len(table)))
+        for chooser in choose:
+            chooser.select_option(label="split_k")
         expect(page.locator(".ms-tableview")).to_have_attribute("data-selected", str(len(table)))
 
 

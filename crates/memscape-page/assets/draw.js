@@ -22,6 +22,13 @@ function html(name, attributes, ...children) {
   return made(document.createElement(name), all, children);
 }
 
+/** Puts others in place of what a node holds. What had the keyboard has it again, if it is there by its name. */
+function refill(node, ...children) {
+  const name = node.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+  node.replaceChildren(...children);
+  if (name) [...node.querySelectorAll("[aria-label]")].find((it) => it.getAttribute("aria-label") === name)?.focus();
+}
+
 /** An element of a figure. */
 function shape(name, attributes, ...children) {
   return made(document.createElementNS(SVG, name), attributes, children);

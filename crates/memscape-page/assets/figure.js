@@ -112,7 +112,9 @@ function curve(curves, { path, unit, column, columnUnit }, look, pick) {
     return root;
   }
   const [factor, inUnit] = readable(Math.max(...known.map(Math.abs)), columnUnit);
-  const up = upScale(known.map((it) => it * factor), [bottom, top]);
+  // Lengths of bars are compared, so that they begin at 0; what is spread too far for that has dots.
+  const values = known.map((it) => it * factor);
+  const up = upScale(numeric || isSpread(values) ? values : [0, ...values], [bottom, top]);
   const across = numeric
     ? acrossScale(curves.flatMap(({ x, y }) => x.filter((it, at) => typeof it === "number" && typeof y[at] === "number")), all)
     : { place: (value) => LEFT + ((all.findIndex((it) => same(it, value)) + 0.5) / all.length) * (WIDTH - LEFT - RIGHT) };
@@ -219,16 +221,17 @@ function drawLine(area, it, across, up, factor, unit, isNow) {
 function drawBars(area, it, curves, across, up, factor, unit, room) {
   const width = (0.75 * room) / curves.length;
   const first = curves.indexOf(it);
-  const base = up.kind === "log" ? up.from[0] : Math.max(0, up.from[0]);
   it.x.forEach((x, at) => {
     const y = it.y[at];
     if (typeof y !== "number" || !curves[0].x.some((other) => same(other, x))) return;
     const left = across.place(x) - 0.375 * room + first * width;
     const here = same(x, it.at);
-    area.append(shape("rect", {
-      x: left, width: Math.max(1, width - 0.5), y: up.place(y * factor), height: Math.max(0, up.place(base) - up.place(y * factor)),
-      fill: it.colour, "fill-opacity": here ? 1 : 0.45, class: here ? "ms-here" : null,
-    }, shape("title", {}, `${it.name}, ${x}: ${worded(y, unit)}`)));
+    const [from, to] = [up.place(0), up.place(y * factor)];
+    const mark = up.kind === "log"
+      ? ["circle", { cx: left + width / 2, cy: to, r: Math.min(4, width) }]
+      : ["rect", { x: left, width: Math.max(1, width - 0.5), y: Math.min(from, to), height: Math.abs(from - to) }];
+    area.append(shape(mark[0], { ...mark[1], fill: it.colour, "fill-opacity": here ? 1 : 0.45, class: here ? "ms-here" : null },
+      shape("title", {}, `${it.name}, ${x}: ${worded(y, unit)}`)));
   });
 }
 

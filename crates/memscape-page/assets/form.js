@@ -3,14 +3,21 @@
 /** What a person typed: a number, a truth value, null, JSON, or else text. */
 function typed(text) {
   const trimmed = text.trim();
-  if (/^(null|true|false|[[{].*|-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/is.test(trimmed)) {
-    try {
-      return JSON.parse(trimmed.toLowerCase());
-    } catch {
-      return /^-?[\d.]/.test(trimmed) ? Number(trimmed) : text;
-    }
+  if (/^(null|true|false)$/i.test(trimmed)) return JSON.parse(trimmed.toLowerCase());
+  try {
+    // Also what JSON writes otherwise, such as .5 and 007.
+    if (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed)) return counted(Number(trimmed));
+    if (/^[[{]/.test(trimmed)) return JSON.parse(trimmed, (_, it) => counted(it));
+  } catch {
+    // A text, which the study refuses by name.
   }
   return trimmed;
+}
+
+/** JSON would make null of a number that is too large. */
+function counted(value) {
+  if (value === Infinity || value === -Infinity) throw new RangeError("too large");
+  return value;
 }
 
 function shownValue(value) {

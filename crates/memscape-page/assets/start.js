@@ -10,6 +10,8 @@ function show(el, spec, { ask, bytes, changed, address }) {
 /** The page's address keeps what it shows: reloaded, bookmarked or sent, it shows that again. */
 function ownAddress() {
   let waiting;
+  // A bookmark that is opened here; what is written below tells of no change.
+  addEventListener("hashchange", () => location.reload());
   return {
     read: () => {
       try {

@@ -19,6 +19,8 @@ class StudyView {
     // The changes that `row` or `error` answers; `changes` may be ahead of them.
     this.answered = {};
     this.pins = [];
+    // Points that were kept before, and have no answer yet.
+    this.kept = (pins ?? []).slice(0, MOST_PINS);
     this.values = Object.fromEntries(spec.parameters.map((it) => [it.path, it.value]));
     this.row = null;
     this.error = null;
@@ -29,7 +31,7 @@ class StudyView {
     this.column = [column, spec.aim?.column].find((it) => columns.includes(it)) ?? columns[0];
     this.sum = spec.sums[0] ?? null;
     this.build(el);
-    this.refresh().then(() => this.pinAgain(pins ?? []));
+    this.refresh().then(() => this.pinAgain());
   }
 
   numbers() {
@@ -163,6 +165,7 @@ class StudyView {
     const here = this.values[this.charted];
     if (this.points?.key === key && this.points.complete && this.points.x.some((it) => same(it, here))) {
       this.tell("curve", since);
+      await this.chartPins();
       return;
     }
     let points;
@@ -184,7 +187,7 @@ class StudyView {
     const others = this.pins.filter((it) => it.over !== path);
     for (const pin of others) {
       const points = await this.ask({ parameters: pin.changes, curve: path }).catch(() => null);
-      if (this.charted !== path) return;
+      if (this.charted !== path || this.stale) return;
       Object.assign(pin, { over: path, points: points?.x ? points : null });
     }
     if (others.length) this.draw();
@@ -214,20 +217,24 @@ class StudyView {
     // What is answered, not what the form says: the two may be far apart while a slow study thinks.
     const changes = this.answered;
     const points = this.pointsOf(this.curveOf(changes));
-    const free = [...Array(MOST_PINS).keys()].find((it) => !this.pins.some((pin) => pin.number === it));
+    const taken = [...this.pins.map((it) => it.number), ...this.kept.map(([number]) => number)];
+    const free = [...Array(MOST_PINS).keys()].find((it) => !taken.includes(it));
     this.pins.push({ number: free, changes, row: this.row, values: this.values, over: points && this.charted, points });
     this.pins.sort((a, b) => a.number - b.number);
     this.draw();
   }
 
-  /** Points that were kept before, asked anew. */
-  async pinAgain(pins) {
-    for (const [number, changes] of pins.slice(0, MOST_PINS)) {
+  /** Points that were kept before, asked anew. What has no answer any more stays, without one. */
+  async pinAgain() {
+    while (this.kept.length) {
+      const [number, changes] = this.kept[0];
       const { row, values } = await this.ask({ parameters: changes }).catch(() => ({}));
-      if (row) this.pins.push({ number, changes, row, values, over: null, points: null });
+      this.kept.shift();
+      this.pins.push({ number, changes, row: row ?? null, values: values ?? {}, over: null, points: null });
+      this.pins.sort((a, b) => a.number - b.number);
+      this.draw();
     }
     await this.chartPins();
-    this.draw();
   }
 
   nameOf(pin) {
@@ -242,11 +249,11 @@ class StudyView {
 
   draw() {
     this.address.write({
-      changes: this.changes, pins: this.pins.map((it) => [it.number, it.changes]), curve: this.charted, column: this.column,
+      changes: this.changes, pins: [...this.pins.map((it) => [it.number, it.changes]), ...this.kept], curve: this.charted, column: this.column,
     });
     const refused = this.error ? [...this.error.matchAll(/`([^`]+)`/g)].map((it) => it[1]) : [];
     this.form.show({ ...this.values, ...this.changes }, this.changes, this.charted, refused);
-    this.pinner.disabled = Boolean(this.error) || this.pins.length === MOST_PINS;
+    this.pinner.disabled = Boolean(this.error) || this.pins.length + this.kept.length === MOST_PINS;
     this.problem.hidden = !this.error;
     this.problem.textContent = this.error ?? "";
     this.root.classList.toggle("ms-stale", Boolean(this.error));
@@ -320,7 +327,7 @@ class StudyView {
       } }, "×"),
     ]));
     const now = line("now", colourOf(this.spec.look, 0), this.answered, this.error ? null : this.row, []);
-    this.pinned.replaceChildren(html("table", { class: "ms-table" }, html("thead", {}, head), html("tbody", {}, now, ...rows)));
+    refill(this.pinned, html("table", { class: "ms-table" }, html("thead", {}, head), html("tbody", {}, now, ...rows)));
   }
 
   drawColumns() {

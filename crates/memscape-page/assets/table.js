@@ -60,8 +60,9 @@ class TableView {
     this.adder.addEventListener("change", () => this.add(Number(this.adder.value)));
     const options = this.columns.map((it) => [String(it.index), it.name]);
     const choose = (key, words) => chooser(options, String(this.scatter[key].index), (it) => {
+      const before = this.scatter[key];
       this.scatter[key] = this.columns[Number(it)];
-      this.draw();
+      this.letGo(before);
     }, { "aria-label": words });
     const colours = chooser([["", "no colour"], ...options], "", (it) => {
       this.scatter.colour = it === "" ? null : this.columns[Number(it)];
@@ -88,12 +89,18 @@ class TableView {
   // What is chosen.
 
   add(index) {
-    if (this.axes.length < MOST_AXES) this.axes.push(this.columns[index]);
+    this.axes.push(this.columns[index]);
     this.draw();
   }
 
   clear() {
     this.brushes.clear();
+    this.select();
+  }
+
+  /** A column that is not drawn any more keeps nothing from being shown. */
+  letGo(column) {
+    if (![...this.axes, this.scatter.x, this.scatter.y].includes(column)) this.brushes.delete(column.index);
     this.select();
   }
 
@@ -374,18 +381,19 @@ class TableView {
   }
 
   drawChips() {
-    this.chips.replaceChildren(...this.axes.map((column, at) => html("span", { class: "ms-chip" }, column.name,
+    refill(this.chips, ...this.axes.map((column, at) => html("span", { class: "ms-chip" }, column.name,
       at > 0 ? html("button", { type: "button", class: "ms-icon", title: "To the left", "aria-label": `${column.name} to the left`, onclick: () => {
         [this.axes[at - 1], this.axes[at]] = [column, this.axes[at - 1]];
         this.draw();
       } }, "‹") : null,
       html("button", { type: "button", class: "ms-icon", title: "Remove this axis", "aria-label": `Remove ${column.name}`, onclick: () => {
         this.axes = this.axes.filter((it) => it !== column);
-        this.brushes.delete(column.index);
-        this.select();
+        this.letGo(column);
       } }, "×"))));
     const free = this.columns.filter((it) => !this.axes.includes(it));
-    this.adder.replaceChildren(html("option", { value: "" }, "add an axis …"), ...free.map((it) => html("option", { value: it.index }, it.name)));
+    this.adder.disabled = this.axes.length === MOST_AXES;
+    const words = this.adder.disabled ? `${MOST_AXES} axes at most` : "add an axis …";
+    this.adder.replaceChildren(html("option", { value: "" }, words), ...free.map((it) => html("option", { value: it.index }, it.name)));
   }
 
   /** The first selected rows, in the columns that are drawn. */

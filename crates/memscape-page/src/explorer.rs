@@ -159,6 +159,15 @@ impl Explorer {
     fn values(&self, changes: &Parameters) -> Option<Map<String, Value>> {
         let layers = [&self.given, changes];
         let tree = self.study.tree(&layers).ok()?;
+        // The layers without what is changed within a description, or stands there by name.
+        let beside = |path: &str| {
+            let within = format!("{path}.");
+            let kept = layers.map(|it| {
+                let others = it.iter().filter(|(path, _)| !path.starts_with(&within));
+                others.map(|(path, value)| (path.clone(), value.clone())).collect::<Parameters>()
+            });
+            self.study.tree(&[&kept[0], &kept[1]]).ok()
+        };
         let given = |path: &str| layers.iter().rev().find_map(|it| it.get(path));
         let parameters = self.study.describe().parameters;
         let value = |it: Parameter| {
@@ -166,16 +175,18 @@ impl Explorer {
             let found = at(&tree, &it.path);
             let value = match (slot, given(&it.path)) {
                 (Some(_), Some(given)) => given.clone(),
-                (Some(slot), None) => {
-                    let presets = slot.catalog.presets();
-                    let there = found.filter(|it| it.is_object());
-                    let same = there.and_then(|there| presets.iter().find(|it| holds(&it.parameters, there)));
-                    match (same, found) {
-                        (Some(preset), _) => json!(preset.name),
-                        (None, Some(plain)) if !plain.is_object() => plain.clone(),
-                        _ => it.default,
+                (Some(slot), None) => match found {
+                    Some(table) if table.is_object() => {
+                        let tree = beside(slot.path);
+                        let there = tree.as_ref().and_then(|it| at(it, slot.path));
+                        let presets = slot.catalog.presets();
+                        let named =
+                            there.and_then(|there| presets.iter().find(|it| holds(&it.parameters, there)));
+                        named.map_or_else(|| table.clone(), |it| json!(it.name))
                     }
-                }
+                    Some(plain) => plain.clone(),
+                    None => it.default,
+                },
                 (None, _) => found?.clone(),
             };
             Some((it.path, value))

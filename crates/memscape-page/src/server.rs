@@ -203,7 +203,8 @@ impl Shared {
         if !equal(token, &self.token) {
             return Err(Refusal::new(
                 403,
-                "the token in the address is not this page's; use the link that was printed last",
+                "the token in the address is not this page's; use the link that was printed last (what stands after # in \
+                 an older one can be put behind it)",
             ));
         }
         Ok(below)
