@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use memscape_dram::MEMORIES;
 use memscape_study::{
     self as study, Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit,
-    OperatorCost, Recorder, Served, Slot, Span, Study, StudyError, TraceFormat, faster, lowers, neutral,
-    operators_form, parts, raises, slower, unused, write_operators,
+    OperatorCost, Recorder, Served, Slot, Span, Study, StudyError, faster, lowers, neutral, parts, raises,
+    slower, unused,
 };
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::weights::AS_STORED;
@@ -336,8 +336,7 @@ impl Study for InferenceStudy {
         ..Laws::NONE
     };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.costs()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::costs);
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (placement, prompt, token) = self.passes()?;

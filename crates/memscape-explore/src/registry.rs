@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use memscape_study::{
-    AnyCatalog, Bound, Calibration, CatalogError, Csv, Laws, Perfetto, Preset, Recorder, Slot, Study,
-    StudyVisitor, System, Timeline, Unknown,
+    AnyCatalog, Bound, Calibration, CatalogError, Csv, Laws, OperatorCost, Perfetto, Preset, Recorder, Slot,
+    Study, StudyVisitor, System, Timeline, Unknown, merged, write_operators,
 };
 use serde_json::Value;
 
@@ -297,6 +297,12 @@ pub trait DynStudy: Send + Sync {
     /// [`Error::NoTrace`] if nothing has a time, else as [`DynStudy::run_layers`].
     fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error>;
 
+    /// What a prompt and a token take, each operator once in a pass.
+    ///
+    /// # Errors
+    /// [`Error::NoTrace`] if there are no operators, else as [`DynStudy::run_layers`].
+    fn operators(&self, layers: &[&Parameters]) -> Result<Vec<OperatorCost>, Error>;
+
     /// Writes what happens in one of the forms of [`DynStudy::traces`].
     ///
     /// # Errors
@@ -304,6 +310,9 @@ pub trait DynStudy: Send + Sync {
     /// [`DynStudy::run_layers`], or what is wrong with the writer.
     fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error>;
 }
+
+/// The form of trace that a study's operators are.
+const OPERATORS: &str = "operators";
 
 /// Makes a [`Study`] a [`DynStudy`].
 pub struct Entry<S> {
@@ -420,13 +429,24 @@ impl<S: Study> DynStudy for Entry<S> {
             ],
             None => &[],
         };
-        timeline.iter().copied().chain(S::TRACES.iter().map(|it| (it.name, it.summary))).collect()
+        let operators =
+            S::OPERATORS.map(|_| (OPERATORS, "time of each operator of prompt and token by cause, as CSV"));
+        let own = S::TRACES.iter().map(|it| (it.name, it.summary));
+        timeline.iter().copied().chain(operators).chain(own).collect()
     }
 
     fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error> {
         let mut kept = Kept::default();
         self.record(layers, &mut kept)?;
         Ok(kept.0)
+    }
+
+    fn operators(&self, layers: &[&Parameters]) -> Result<Vec<OperatorCost>, Error> {
+        let Some(tell) = S::OPERATORS else { return Err(self.no_trace(OPERATORS)) };
+        guarded(|| {
+            let study: S = read_with(self.anatomy(), layers)?;
+            tell(&study).map(merged).map_err(|it| Error::NoAnswer(it.to_string()))
+        })
     }
 
     fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error> {
@@ -440,6 +460,7 @@ impl<S: Study> DynStudy for Entry<S> {
             });
         }
         match form {
+            OPERATORS => Ok(write_operators(&self.operators(layers)?, out)?),
             _ if S::TIMELINE.is_none() => Err(self.no_trace(form)),
             "perfetto" => {
                 let mut writer = Perfetto::new(out);

@@ -9,7 +9,6 @@ use memscape_pim::cost::{Traffic, idle_energy};
 use memscape_pim::{StepCost, TokenPart, hardware as pim};
 use memscape_study::{
     Bound, Energy, EnergyColumns, Headline, Laws, OperatorCost, Pass, Served, Slot, Study, StudyError,
-    TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, MODELS, Model, Reply};
@@ -419,8 +418,7 @@ impl Study for InferenceStudy {
         EnergyColumns::SUM,
     ];
 
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::operators);
 
     const LAWS: Laws = laws::INFERENCE;
 

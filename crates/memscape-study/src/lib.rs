@@ -37,7 +37,7 @@ pub use law::{
     lowers, neutral, raises, slower, unused,
 };
 pub use nearest::{Unknown, list, nearest};
-pub use operators::{OPERATORS, OperatorCost, Pass, operators_form, read_operators, write_operators};
+pub use operators::{OperatorCost, Pass, merged, write_operators};
 pub use preset::{Form, Found, Preset, PresetError};
 pub use recent::Recent;
 pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat};

@@ -1,11 +1,9 @@
-//! What a pass over a model takes, operator by operator: a form of trace.
+//! What a pass over a model takes, operator by operator.
 
 use std::fmt;
 use std::io::{self, Write};
 
 use memscape_units::Nanoseconds;
-
-use crate::study::{Study, StudyError, TraceFormat};
 
 /// A pass over a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,78 +83,31 @@ impl OperatorCost {
     }
 }
 
-/// The name of this form of trace.
-pub const OPERATORS: &str = "operators";
-
-/// This form, of a study that tells its operators by `write`, which may end with [`write_operators`].
-pub const fn operators_form<S: Study>(
-    write: fn(&S, &mut dyn Write) -> Result<(), StudyError>,
-) -> TraceFormat<S> {
-    TraceFormat {
-        name: OPERATORS,
-        summary: "Time of each operator of prompt and token by cause, as CSV",
-        write,
+/// These operators, of which those that are listed several times in a pass are one.
+#[must_use]
+pub fn merged(costs: Vec<OperatorCost>) -> Vec<OperatorCost> {
+    let mut all: Vec<OperatorCost> = Vec::with_capacity(costs.len());
+    for cost in costs {
+        match all.iter_mut().find(|it| it.pass == cost.pass && it.operator == cost.operator) {
+            Some(known) => known.add(&cost),
+            None => all.push(cost),
+        }
     }
+    all
 }
 
-const HEADER: &str = "pass,operator,least_ns,part,part_ns";
-
-/// Writes a line for each part of each operator. What is listed several times in a pass is one operator.
-///
-/// ```
-/// use memscape_study::{OperatorCost, Pass, read_operators, write_operators};
-/// use memscape_units::Nanoseconds;
-///
-/// let (least, read) = (Nanoseconds::new(1.0)?, Nanoseconds::new(2.5)?);
-/// let costs = vec![OperatorCost::new(Pass::Token, "qkv", least, [("read", read), ("row_open", least)])];
-/// let mut text = Vec::new();
-/// write_operators(&costs, &mut text)?;
-/// assert_eq!(read_operators(&String::from_utf8(text)?), Some(costs));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Writes a line for each part of each operator, as CSV.
 ///
 /// # Errors
 /// As of the writer.
 pub fn write_operators(costs: &[OperatorCost], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{HEADER}")?;
-    let mut all: Vec<OperatorCost> = Vec::with_capacity(costs.len());
-    for cost in costs {
-        match all.iter_mut().find(|it| it.pass == cost.pass && it.operator == cost.operator) {
-            Some(known) => known.add(cost),
-            None => all.push(cost.clone()),
-        }
-    }
-    for OperatorCost { pass, operator, least_ns, parts } in &all {
+    writeln!(out, "pass,operator,least_ns,part,part_ns")?;
+    for OperatorCost { pass, operator, least_ns, parts } in costs {
         for (part, time_ns) in parts {
             writeln!(out, "{pass},{operator},{least_ns},{part},{time_ns}")?;
         }
     }
     Ok(())
-}
-
-/// Reads what [`write_operators`] has written; none of any other text.
-#[must_use]
-pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
-    let mut lines = text.lines();
-    if lines.next()? != HEADER {
-        return None;
-    }
-    let mut costs: Vec<OperatorCost> = Vec::new();
-    for line in lines {
-        let mut cells = line.split(',');
-        let (pass, operator) = (cells.next()?, cells.next()?);
-        let pass = Pass::ALL.into_iter().find(|it| it.name() == pass)?;
-        let least_ns: f64 = cells.next()?.parse().ok()?;
-        let part = (cells.next()?.to_owned(), cells.next()?.parse().ok()?);
-        let is_of = |it: &OperatorCost| it.pass == pass && it.operator == operator;
-        match costs.last_mut() {
-            Some(last) if is_of(last) => last.parts.push(part),
-            _ => {
-                costs.push(OperatorCost { pass, operator: operator.to_owned(), least_ns, parts: vec![part] });
-            }
-        }
-    }
-    Some(costs)
 }
 
 #[cfg(test)]
@@ -174,9 +125,9 @@ mod tests {
             cost(Pass::Token, 1.0, &[("near", 2.0)]),
             cost(Pass::Prompt, 1.0, &[("near", 3.0), ("far", 4.0)]),
         ];
-        let mut text = Vec::new();
-        write_operators(&all, &mut text).unwrap();
-        let read = read_operators(&String::from_utf8(text).unwrap()).unwrap();
-        assert_eq!(read, [cost(Pass::Prompt, 2.0, &[("near", 5.0), ("far", 4.0)]), all[1].clone()]);
+        assert_eq!(
+            merged(all.to_vec()),
+            [cost(Pass::Prompt, 2.0, &[("near", 5.0), ("far", 4.0)]), all[1].clone()]
+        );
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::catalog::AnyCatalog;
 use crate::law::{Bound, Laws};
+use crate::operators::OperatorCost;
 use crate::timeline::Recorder;
 
 /// One question about a design point. Pure: no clocks, tables or files.
@@ -41,6 +42,9 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
 
     /// What happens when, told to a recorder; `None` if nothing has a time.
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = None;
+
+    /// What a prompt and a token take, operator by operator; `None` if there are no operators.
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = None;
 
     /// Other forms in which what happens is written, such as memory commands.
     const TRACES: &'static [TraceFormat<Self>] = &[];

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_explore::{Column, Control, Error, Table};
-use memscape_study::{OPERATORS, OperatorCost, Pass, Preset, read_operators};
+use memscape_study::{OperatorCost, Pass, Preset};
 use memscape_workload::{Matrix, Model, Operator, OperatorKind, Projections, Reply, WeightFormat};
 use serde_json::Value;
 
@@ -76,10 +76,7 @@ fn placed(
     let study = study(&platform.study)?;
     let (own, asked) = (given(platform), workload.parameters(format));
     let choice = fastest(platform, workload, format)?.choice;
-    let mut told = Vec::new();
-    study.trace(&[&own, &choice, &asked], OPERATORS, &mut told)?;
-    let told = String::from_utf8(told).ok().and_then(|it| read_operators(&it));
-    let costs = told.ok_or_else(|| Error::NoAnswer(format!("`{}` tells no operators", platform.study)))?;
+    let costs = study.operators(&[&own, &choice, &asked])?;
     let work = Work::of(workload, &model.parameters, format)?;
     Ok(costs.iter().map(|it| work.placed(it, &costs)).collect())
 }

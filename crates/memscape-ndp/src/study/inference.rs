@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use memscape_study::{
     Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, OperatorCost, Recorder,
-    Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
+    Served, Slot, Study, StudyError,
 };
 use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::{Format, Model, WeightFormat};
@@ -438,8 +438,7 @@ impl Study for InferenceStudy {
     };
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::timeline);
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::operators);
 
     fn bounds(&self) -> Vec<Bound> {
         let (Ok(machine), Ok(work)) = (self.machine(), self.work()) else { return Vec::new() };

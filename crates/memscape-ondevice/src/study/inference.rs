@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
 use memscape_study::{
     Bound, Energy, EnergyColumns, Graded, Headline, Laws, OperatorCost, Part as _, Pass, Served, Slot, Study,
-    StudyError, TraceFormat, operators_form, write_operators,
+    StudyError,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Gemv, Model, Reply};
@@ -262,8 +262,7 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = laws::INFERENCE;
 
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::operators);
 
     fn bounds(&self) -> Vec<Bound> {
         let Self { model, format, cpu, memory, .. } = self;

@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{CommandCounts, Dram};
 use memscape_study::{
     Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, OperatorCost, Part as _,
-    Pass, Recent, Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
+    Pass, Recent, Served, Slot, Study, StudyError,
 };
 use memscape_units::{Bytes, Nanoseconds, Picoseconds, Tops};
 use memscape_workload::{Format, Matrix, Model, Projections, Reply, WeightFormat};
@@ -584,8 +584,7 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = laws::INFERENCE;
 
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::operators);
 
     fn bounds(&self) -> Vec<Bound> {
         let gemvs = self.model.layer_gemvs(self.projections).filter_map(|it| self.model.gemv(it.0).ok());

@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
-    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, lowers,
-    neutral, operators_form, raises, slower, unused, write_operators,
+    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, When, either, faster, lowers, neutral,
+    raises, slower, unused,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
@@ -644,8 +644,7 @@ impl Study for InferenceStudy {
         ..Laws::NONE
     };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> = Some(Self::operators);
 
     fn bounds(&self) -> Vec<Bound> {
         let peak = self.memory.peak_gb_s();

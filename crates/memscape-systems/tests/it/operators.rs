@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use memscape_explore::Table;
-use memscape_study::{Pass, read_operators};
+use memscape_study::Pass;
 use memscape_systems::compare::{Workload, compare, platform, platforms};
 use memscape_systems::operators::operators;
 use memscape_systems::study;
@@ -179,10 +179,7 @@ fn embeddings_are_looked_up_for_each_sequence() {
     let embedding = |batch: u32, tokens: u32| {
         let given =
             json!({ "model": "llama-3.2-1b", "format": "fp16", "batch": batch, "prompt_tokens": tokens });
-        let mut told = Vec::new();
-        let given = given.as_object().unwrap();
-        study("npu.inference").unwrap().trace(&[given], "operators", &mut told).unwrap();
-        let costs = read_operators(&String::from_utf8(told).unwrap()).unwrap();
+        let costs = study("npu.inference").unwrap().operators(&[given.as_object().unwrap()]).unwrap();
         costs.iter().find(|it| it.operator == "embedding" && it.pass == Pass::Prompt).unwrap().time_ns()
     };
     let (many, one) = (embedding(64, 100), embedding(1, 6400));

@@ -2,7 +2,7 @@
 
 use memscape_study::{
     Aim, Bound, Energy, EnergyColumns, Headline, Laws, Limited, OperatorCost, Served, Slot, Study,
-    StudyError, TraceFormat, When, either, neutral, operators_form, raises, slower, write_operators,
+    StudyError, When, either, neutral, raises, slower,
 };
 use memscape_units::Nanoseconds;
 use memscape_workload::weights::AS_STORED;
@@ -72,8 +72,8 @@ impl Study for InferenceStudy {
         EnergyColumns::SUM,
     ];
 
-    const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators(HeadOn::Array)?, out)?))];
+    const OPERATORS: Option<fn(&Self) -> Result<Vec<OperatorCost>, StudyError>> =
+        Some(|it| it.operators(HeadOn::Array));
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
