@@ -18,8 +18,8 @@ use crate::space::{Cursor, Key, Keys, Plan};
 use crate::sweep::{Sweep, ready};
 use crate::table::{ROW_GROUP, Table};
 
-/// Blocks that a question has at least, if it has so many rows: what one of many workers
-/// takes, and what a lost one loses.
+/// Blocks that a question has at most, and half of them at least, until they are as large as blocks get: what one of
+/// many workers takes, and what a lost one loses.
 const BLOCKS: u64 = 32;
 
 /// Rows of a block: for fewer, a file costs more than its rows.

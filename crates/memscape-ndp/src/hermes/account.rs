@@ -7,7 +7,7 @@ use memscape_units::Nanoseconds;
 
 use super::closed;
 use super::setting::{Hermes, Plan};
-use super::sparse::Sparse;
+use super::sparse::{Late, Sparse};
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
 use crate::cost::operators::{ATTENTION, Communicated, Names, Peaks, of_prompt};
@@ -30,7 +30,6 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
 
 fn told(hermes: &Hermes, sparse: &Sparse, plan: Plan, held: Held) -> Result<Account, NdpError> {
     let rest = Rest::new(hermes, sparse, plan);
-    let moved = rest.moved(hermes, sparse, plan);
     let step = step([
         (StepPart::Fc, sparse.time - sparse.exposed + rest.projection * rest.layers + rest.head),
         (StepPart::Attention, hermes.attention(hermes.work.mean_context()) * rest.layers),
@@ -38,12 +37,12 @@ fn told(hermes: &Hermes, sparse: &Sparse, plan: Plan, held: Held) -> Result<Acco
         (StepPart::Predictor, rest.predictor),
     ])?;
     if hermes.policy.engine == CostEngine::Closed {
-        check_moves(hermes, moved.as_f64() / step.total().as_ns())?;
+        check_moves(hermes, (rest.late - rest.fetching).as_f64() / step.total().as_ns())?;
     }
     Ok(Account {
         pcie: sparse.crossed
             + hermes.rates.projection_activations(&hermes.work.shape) * rest.layers
-            + rest.late_fetches(hermes, plan),
+            + rest.fetching,
         mlp: Some(sparse.mlp),
         gpu: sparse.gpu,
         cold: sparse.cold,
@@ -208,6 +207,8 @@ pub(super) struct Rest {
     pub head: Nanoseconds,
     /// Of neurons that move to the GPU or between DIMMs: what projections do not hide.
     pub late: Nanoseconds,
+    /// Of these: neurons that move to the GPU. Where others move between DIMMs for longer, PCIe is done before.
+    pub fetching: Nanoseconds,
     /// The predictor's tables.
     pub predictor: Nanoseconds,
 }
@@ -215,13 +216,14 @@ pub(super) struct Rest {
 impl Rest {
     pub fn new(hermes: &Hermes, sparse: &Sparse, plan: Plan) -> Self {
         let (rates, shape, layers) = (&hermes.rates, &hermes.work.shape, hermes.work.layers());
-        let projection = rates.gpu_dense(shape.projection_weights());
+        let projection = hermes.projection();
         let merges = match hermes.cold {
             ColdSide::Host => [Nanoseconds::ZERO; 2],
             ColdSide::Dimms => rates.around(shape, plan.dimms),
         };
         // PCIe and the links move at the same time.
-        let moving = rates.link_move(sparse.moved_bytes_slowest);
+        let moving = rates.link_move(sparse.moved_bytes_slowest) * (1.0 / layers);
+        let hidden = projection.max(moving);
         let tables: f64 = BlockKind::ALL.iter().map(|it| layers * predictor_bytes(shape.neurons(*it))).sum();
         Self {
             layers,
@@ -229,21 +231,10 @@ impl Rest {
             single: rates.exchange + rates.projection_activations(shape),
             merges,
             head: rates.gpu_dense(shape.head) + rates.launch,
-            late: moving.max(hermes.fetching(plan.fetch) * layers) - projection * layers,
+            late: (hidden - projection + Late::beyond(&sparse.late, hidden)) * layers,
+            fetching: Late::beyond(&sparse.late, projection) * layers,
             predictor: rates.cached(tables),
         }
-    }
-
-    /// Of the late ones: what neurons take over PCIe to the GPU. Where others move between DIMMs for
-    /// longer, PCIe is done before.
-    fn late_fetches(&self, hermes: &Hermes, plan: Plan) -> Nanoseconds {
-        (hermes.fetching(plan.fetch) - self.projection) * self.layers
-    }
-
-    /// Of the late ones: neurons that move between DIMMs, longer than those to the GPU.
-    fn moved(&self, hermes: &Hermes, sparse: &Sparse, plan: Plan) -> Nanoseconds {
-        let hidden = (self.projection.max(hermes.fetching(plan.fetch))) * self.layers;
-        hermes.rates.link_move(sparse.moved_bytes_slowest) - hidden
     }
 
     /// Of all layers.

@@ -6,15 +6,15 @@ use memscape_units::Nanoseconds;
 
 use super::moves::Left;
 use super::setting::{Hermes, Plan};
-use super::sparse::{Sparse, add_causes};
+use super::sparse::{Late, Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
 use crate::normal::{mean_of_largest, quadrature_between, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
-    levels_all, mean,
+    Answers, BlockCost, Exchange, Expected, FETCHES, HOT_NODES, Load, Missed, Phase, Question, Shared,
+    Strategy, levels_all, mean,
 };
 
 /// What the sparse blocks do, and the plan by which they are fastest.
@@ -24,12 +24,13 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     let (expectation, plan) = planned(hermes, law, capacity);
     let mut sparse = Sparse::default();
     let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
-    for block in &expectation.blocks {
-        let phases = expectation.phases(block, plan.fetch);
-        for (share, side) in expectation.sides(block, &phases, plan) {
+    let phases = expectation.blocks.each_ref().map(|it| expectation.phases(it, plan.fetch));
+    sparse.late = expectation.late(&phases, plan.fetch);
+    for (block, phases) in expectation.blocks.iter().zip(&phases) {
+        for (share, side) in expectation.sides(block, phases, plan) {
             expectation.add(block, share, &side, &mut sparse);
         }
-        let expected = mean_of_parts(&phases);
+        let expected = mean_of_parts(phases);
         expectation.add_rest(block, &expected, plan, &mut sparse);
         let bytes = block.count * block.cost.neuron_bytes;
         missed = [missed[0] + bytes * expected.missed(), missed[1] + bytes * expected.active];
@@ -77,7 +78,7 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
             }
             (share, total)
         };
-        let mut tried = HELD.map(&mut try_share).to_vec();
+        let mut tried = HOT_NODES.map(&mut try_share).to_vec();
         for _ in 0..HALVINGS {
             let least = (0..tried.len()).min_by(|a, b| tried[*a].1.total_cmp(&tried[*b].1));
             let least = least.expect("there are shares");
@@ -92,12 +93,13 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
     (best.expectation, best.plan)
 }
 
-/// Shares of the sparse neurons that the GPU may hold, beside all that fit.
-const HELD: [f64; 8] = [0.0, 0.04, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0];
+/// How often the steps between [`HOT_NODES`] are halved on both sides of the fastest: what lies between decides by less
+/// than a part in a thousand. Where other numbers of DIMMs or of fetches become best, time has more valleys than one, and a
+/// coarser grid would pass some by.
+const HALVINGS: usize = 5;
 
-/// How often the steps between these are halved on both sides of the fastest: what lies between decides by less than a
-/// part in a thousand.
-const HALVINGS: usize = 6;
+/// Where more may be fetched, and no more than so many times as much is.
+const HARDLY_MORE: f64 = 1.01;
 
 /// What a GPU does that may hold so much.
 struct Held<'a> {
@@ -231,24 +233,32 @@ impl<'a> Expectation<'a> {
         // First, so that it is taken where fetching gains nothing.
         let fetches = self.fetches();
         let none = (fetches.start > 0).then_some(0);
+        let mut brought = 0.0;
         for fetch in none.into_iter().chain(fetches) {
-            // What fetching takes only grows from here on, and this is the least beside it.
-            let alone = Plan { fetch, dimms: 1, remap: false, ..best };
-            if fetch > hermes.hidden_fetch() && self.beside(alone, Nanoseconds::ZERO) + floor >= least {
-                break;
-            }
             let phases = self.blocks.each_ref().map(|it| self.phases(it, fetch));
             let expected = phases.each_ref().map(|it| mean_of_parts(it));
+            let late = self.late(&phases, fetch);
+            // What fetching takes only grows from here on, and this is the least beside it.
+            if self.beside(&late, 1, Nanoseconds::ZERO) + floor >= least {
+                break;
+            }
+            // There is hardly more to fetch: what the first tokens may still lack decides nothing.
+            let more: f64 = expected.iter().map(|it| it.swaps).sum();
+            if brought > 0.0 && more < HARDLY_MORE * brought {
+                break;
+            }
+            brought = more;
             for dimms in counts.iter().copied() {
                 let plan = Plan { fetch, dimms, remap: best.remap && dimms > 1, ..best };
                 let moving = self.moving(&expected, plan);
                 let mut plans = vec![(plan, moving)];
                 // Links that are too slow to hide it may cost more than level DIMMs save.
-                if moving > self.hidden(fetch) {
+                if moving > hermes.projection() {
                     plans.push((Plan { remap: false, ..plan }, Nanoseconds::ZERO));
                 }
                 for (plan, moving) in plans {
-                    let time = self.time(&phases, plan, moving, least);
+                    let beside = self.beside(&late, plan.dimms, moving);
+                    let time = beside + self.time(&phases, plan, least - beside);
                     if time < least {
                         (chosen, least) = (Some(plan), time);
                     }
@@ -266,21 +276,29 @@ impl<'a> Expectation<'a> {
         self.hermes.hidden_fetch().saturating_sub(1)..FETCHES.len()
     }
 
-    /// Of a layer: what a plan takes beside its sparse blocks.
-    fn beside(&self, plan: Plan, moving: Nanoseconds) -> f64 {
+    /// Of a layer: what it takes beside its sparse blocks.
+    fn beside(&self, late: &[Late], dimms: usize, moving: Nanoseconds) -> f64 {
         let (rates, shape) = (&self.hermes.rates, &self.hermes.work.shape);
         let merging: Nanoseconds = match self.hermes.cold {
             ColdSide::Host => Nanoseconds::ZERO,
-            ColdSide::Dimms => rates.around(shape, plan.dimms).into_iter().sum(),
+            ColdSide::Dimms => rates.around(shape, dimms).into_iter().sum(),
         };
-        (self.hidden(plan.fetch).max(moving) + merging).as_f64()
+        let hidden = self.hermes.projection().max(moving);
+        (hidden + Late::beyond(late, hidden) + merging).as_f64()
     }
 
-    /// Of a layer: what its projection, and neurons on their way to the GPU, take; as long
-    /// as that others move between DIMMs for nothing.
-    fn hidden(&self, fetch: usize) -> Nanoseconds {
-        let projection = self.hermes.rates.gpu_dense(self.hermes.work.shape.projection_weights());
-        projection.max(self.hermes.fetching(fetch))
+    /// What a layer fetches where its projection does not hide it. A layer whose one block has more to do than
+    /// others is read as one whose other block has, too.
+    fn late(&self, [qkv, mlp]: &[Vec<Part>; 2], fetch: usize) -> Vec<Late> {
+        let (rates, projection) = (&self.hermes.rates, self.hermes.projection());
+        let bytes = |block: &Block, part: &Part| {
+            part.phase.expected.swaps.min(FETCHES[fetch]) * block.count * block.cost.neuron_bytes
+        };
+        let both = |(qkv, mlp): (&Part, &Part)| Late {
+            share: qkv.share * qkv.phase.tokens() / f64::from(self.question.generated),
+            time: rates.pinned(bytes(&self.blocks[0], qkv) + bytes(&self.blocks[1], mlp)),
+        };
+        qkv.iter().zip(mlp).map(both).filter(|it| it.time > projection).collect()
     }
 
     /// Of a layer: neurons that move between DIMMs.
@@ -306,9 +324,9 @@ impl<'a> Expectation<'a> {
         self.blocks.iter().map(of).sum()
     }
 
-    /// Of a layer, with its sparse blocks; if that is `most` or more, some time that is.
-    fn time(&self, phases: &[Vec<Part>; 2], plan: Plan, moving: Nanoseconds, most: f64) -> f64 {
-        let mut time = self.beside(plan, moving);
+    /// Of a layer's sparse blocks; if that is `most` or more, some time that is.
+    fn time(&self, phases: &[Vec<Part>; 2], plan: Plan, most: f64) -> f64 {
+        let mut time = 0.0;
         // The last phase has most tokens of a long reply.
         let each = self
             .blocks

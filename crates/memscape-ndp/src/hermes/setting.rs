@@ -11,7 +11,7 @@ use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::numbers::Share;
 use crate::scheduler::{Exchange, FETCHES, Missed, Strategy};
-use crate::work::{Shape, Work};
+use crate::work::Work;
 
 /// What Hermes may do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,28 +121,14 @@ impl<'a> Hermes<'a> {
 
     /// The most fetches that the projection hides.
     pub(super) fn hidden_fetch(&self) -> usize {
-        let share = swap_share(&self.rates, &self.work.shape);
+        let weights: f64 = BlockKind::ALL.iter().map(|it| self.work.shape.block_weights(*it)).sum();
+        // Both blocks share the time by their bytes.
+        let share = self.projection() / self.rates.pinned(self.rates.weight_bytes * weights);
         FETCHES.partition_point(|it| *it <= share).saturating_sub(1)
     }
 
-    /// Of a layer: fetching as many neurons as are planned, if any are.
-    pub(super) fn fetching(&self, fetch: usize) -> Nanoseconds {
-        if !self.policy.strategy.adjusts() {
-            return Nanoseconds::ZERO;
-        }
-        let shape = &self.work.shape;
-        self.rates.pinned(FETCHES[fetch] * layer_bytes(&self.rates, shape))
+    /// One layer's output projection on the GPU, which fetches neurons meanwhile.
+    pub(super) fn projection(&self) -> Nanoseconds {
+        self.rates.gpu_dense(self.work.shape.projection_weights())
     }
-}
-
-/// Bytes of one layer's sparse neurons.
-fn layer_bytes(rates: &Rates, shape: &Shape) -> f64 {
-    BlockKind::ALL.iter().map(|it| rates.weight_bytes * shape.block_weights(*it)).sum()
-}
-
-/// Share of a block's neurons that the GPU can fetch per token: from pinned pages, while
-/// it reads the output projection. Both blocks share the time by their bytes.
-fn swap_share(rates: &Rates, shape: &Shape) -> f64 {
-    let window = rates.gpu_dense(shape.projection_weights()).as_f64();
-    (window * rates.pinned_bytes_per_ns() / layer_bytes(rates, shape)).min(1.0)
 }

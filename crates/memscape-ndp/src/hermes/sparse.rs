@@ -6,8 +6,24 @@ use memscape_units::Nanoseconds;
 use crate::cost::{Causes, Rates};
 use crate::scheduler::{BlockCost, Load, Split};
 
-/// What the sparse blocks of one step do, over all layers.
+/// What some layers fetch at some tokens, which their projection does not hide.
 #[derive(Debug, Clone, Copy)]
+pub(super) struct Late {
+    /// Of all layers at all tokens.
+    pub share: f64,
+    /// Over PCIe.
+    pub time: Nanoseconds,
+}
+
+impl Late {
+    /// What a mean layer waits for these where it waits for something else already.
+    pub fn beyond(all: &[Self], hidden: Nanoseconds) -> Nanoseconds {
+        all.iter().map(|it| (it.time - hidden) * it.share).sum()
+    }
+}
+
+/// What the sparse blocks of one step do, over all layers.
+#[derive(Debug, Clone)]
 pub(super) struct Sparse {
     pub time: Nanoseconds,
     pub mlp: Nanoseconds,
@@ -33,6 +49,7 @@ pub(super) struct Sparse {
     pub crossed: Nanoseconds,
     pub hot_bytes: f64,
     pub swaps: f64,
+    pub late: Vec<Late>,
     pub moves: f64,
     /// Bytes of neurons that the GPU fetches, and of those that change DIMM, per step.
     pub fetched_bytes: f64,
@@ -67,6 +84,7 @@ impl Default for Sparse {
             crossed: none,
             hot_bytes: 0.0,
             swaps: 0.0,
+            late: Vec::new(),
             moves: 0.0,
             fetched_bytes: 0.0,
             moved_bytes: 0.0,

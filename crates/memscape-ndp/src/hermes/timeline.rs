@@ -165,7 +165,8 @@ impl Scribe<'_> {
             self.step(moving, "moves that projections do not hide", "exchange", self.rest.late);
             self.step(self.tracks.host, "predictor", "predictor", self.rest.predictor);
         } else {
-            let sparse: Picoseconds = walks.iter().flatten().map(|it| it.1.times[token]).sum();
+            let sparse: Picoseconds =
+                walks.iter().flat_map(|it| &it.blocks).map(|it| it.1.times[token]).sum();
             let sparse = Nanoseconds::saturating(sparse.as_ns());
             self.now += sparse + self.dense(context(self.hermes, precise(token as u64)));
         }
@@ -176,7 +177,7 @@ impl Scribe<'_> {
     /// All tokens that have no span of their own.
     fn last_tokens(&mut self, tokens: usize, walks: &Walks<Seen>) {
         let start = self.now;
-        let sparse: Picoseconds = walks.iter().flatten().map(|it| it.1.rest).sum();
+        let sparse: Picoseconds = walks.iter().flat_map(|it| &it.blocks).map(|it| it.1.rest).sum();
         let mean = precise((ONE_BY_ONE + tokens - 1) as u64) / 2.0;
         let context = context(self.hermes, mean);
         let count = precise((tokens - ONE_BY_ONE) as u64);
@@ -187,13 +188,13 @@ impl Scribe<'_> {
 
     /// What a token takes beside its sparse blocks.
     fn dense(&self, context: f64) -> Nanoseconds {
-        let Rest { layers, projection, single, merges, head, late, predictor } = self.rest;
+        let Rest { layers, projection, single, merges, head, late, predictor, fetching: _ } = self.rest;
         let layer = merges[0] + self.hermes.attention(context) + single + projection + merges[1];
         layer * layers + head + late + predictor
     }
 
     fn layer(&mut self, token: usize, layer: usize, walks: &Walks<Seen>) {
-        let [qkv, mlp] = &walks[layer];
+        let [qkv, mlp] = &walks[layer].blocks;
         let category = "sparse";
         let name = |what: &str| format!("{what} {}", layer + 1);
         self.sparse(&name("QKV"), category, qkv.1.times[token], &qkv.1.detailed[token]);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::placement::{Placed, place};
 use super::setting::{Hermes, Plan};
-use super::sparse::{Sparse, add_causes};
+use super::sparse::{Late, Sparse, add_causes};
 use crate::activity::{BlockKind, LayerActivity, Source};
 use crate::error::NdpError;
 use crate::numbers::precise;
@@ -23,8 +23,15 @@ impl Watch for () {
     fn see(&mut self, _: &Token<'_>) {}
 }
 
-/// A walk of all layers' two blocks.
-pub(super) type Walks<W> = Vec<[(Walked, W); 2]>;
+/// A walk of a layer's two blocks.
+pub(super) struct Layer<W> {
+    pub blocks: [(Walked, W); 2],
+    /// What is fetched at each token at which the projection does not hide it.
+    late: Vec<Nanoseconds>,
+}
+
+/// A walk of all layers.
+pub(super) type Walks<W> = Vec<Layer<W>>;
 
 /// Layers that one thread takes at a time; those next to each other share the
 /// work of drawing activity.
@@ -55,13 +62,16 @@ impl Hermes<'_> {
             let cost = self.rates.block(&self.work.shape, block);
             let mut sum = Walked::default();
             for it in walks {
-                sum += it[block.index()].0;
+                sum += it.blocks[block.index()].0;
             }
             self.add(block, &cost, &sum, &mut sparse);
             missed += precise(sum.misses) * cost.neuron_bytes;
             active += precise(sum.misses + sum.hits) * cost.neuron_bytes;
             all += sum;
         }
+        let share = 1.0 / (self.work.layers() * self.steps());
+        let late = walks.iter().flat_map(|it| &it.late);
+        sparse.late = late.map(|time| Late { share, time: *time }).collect();
         if all.windows > 0 {
             sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
         }
@@ -132,7 +142,8 @@ pub fn walk(hermes: &Hermes, capacity: f64, room: f64) -> Result<(Walked, u64), 
     let placed = place(hermes, &source, capacity, room, plan.dimms)?;
     let hot = placed.iter().flat_map(|it| &it.on_gpu).filter(|it| **it).count();
     let mut all = Walked::default();
-    walk_layers::<()>(hermes, &source, &placed, plan).iter().flatten().for_each(|it| all += it.0);
+    let walks = walk_layers::<()>(hermes, &source, &placed, plan);
+    walks.iter().flat_map(|it| &it.blocks).for_each(|it| all += it.0);
     Ok((all, hot as u64))
 }
 
@@ -145,11 +156,14 @@ fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, placed: &[Placed], pl
         let mut walks = Vec::with_capacity(RUN);
         for layer in *first..(*first + RUN).min(layers) {
             let activity = source.layer(layer, batch);
-            walks.push(BlockKind::ALL.map(|block| {
+            let [(qkv, to_qkv), (mlp, to_mlp)] = BlockKind::ALL.map(|block| {
                 let placed = &placed[layer * 2 + block.index()];
                 let parents = source.parents(block, layer);
                 walk_block(hermes, block, &activity, before.as_ref(), parents, placed, plan)
-            }));
+            });
+            let fetched = to_qkv.into_iter().zip(to_mlp).map(|(qkv, mlp)| hermes.rates.pinned(qkv + mlp));
+            let late = fetched.filter(|it| *it > hermes.projection()).collect();
+            walks.push(Layer { blocks: [qkv, mlp], late });
             before = Some(activity);
         }
         walks
@@ -157,6 +171,7 @@ fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, placed: &[Placed], pl
     runs.par_iter().map(walk_run).collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
+/// Walks a block, and tells how many bytes it fetches at each token.
 fn walk_block<W: Watch>(
     hermes: &Hermes,
     block: BlockKind,
@@ -165,10 +180,9 @@ fn walk_block<W: Watch>(
     parents: Option<Vec<[u32; 2]>>,
     placed: &Placed,
     plan: Plan,
-) -> (Walked, W) {
+) -> ((Walked, W), Vec<f64>) {
     let shape = &hermes.work.shape;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of neurons")]
-    let swaps = (FETCHES[plan.fetch] * precise(shape.neurons(block) as u64)) as usize;
+    let cost = hermes.rates.block(shape, block);
     let rules = Rules {
         predictor: &hermes.machine.predictor,
         remap: &hermes.machine.remap,
@@ -177,15 +191,18 @@ fn walk_block<W: Watch>(
         missed: hermes.policy.missed,
         dimms: plan.dimms,
         remaps: plan.remap,
-        swaps,
+        fetches: FETCHES[plan.fetch] * precise(shape.neurons(block) as u64),
         prefill: hermes.work.prompt as usize,
         decode: hermes.work.generated as usize,
     };
     let bits = |it: &LayerActivity| it.blocks[block.index()].clone();
     let before = before.map_or_else(Vec::new, bits);
-    let mut watch = W::default();
+    let (mut watch, mut fetched) = (W::default(), Vec::with_capacity(rules.decode));
     let of_block = &activity.blocks[block.index()];
     let walk = Walk::new(rules, of_block, &before, parents, &placed.on_gpu, &placed.homes);
-    let walked = walk.watched(&hermes.rates.block(shape, block), |token| watch.see(&token));
-    (walked, watch)
+    let walked = walk.watched(&cost, |token| {
+        fetched.push(precise(token.swapped) * cost.neuron_bytes);
+        watch.see(&token);
+    });
+    ((walked, watch), fetched)
 }

@@ -40,7 +40,7 @@ pub struct Question {
 }
 
 /// Shares of neurons at which the exchange is followed.
-const HOT_NODES: [f64; 27] = [
+pub const HOT_NODES: [f64; 27] = [
     0.0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55,
     0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0,
 ];

@@ -12,7 +12,7 @@ mod token;
 mod walk;
 
 pub use block::{BlockCost, Load, Shared, Split};
-pub use expected::{Answers, FETCHES, Phase, Question, mean, union};
+pub use expected::{Answers, FETCHES, HOT_NODES, Phase, Question, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping, levels_all};
 pub use spread::Expected;

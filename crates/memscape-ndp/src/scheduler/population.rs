@@ -8,10 +8,13 @@ use crate::normal::{normal, quadrature, quantile};
 
 /// Neurons of about the same offline activity, from the most active on.
 const STRATA: u32 = 40;
-/// Representatives of a stratum where one sequence is served, and at most where several are: each the average of
-/// some draws.
-const EACH: [u32; 2] = [32, 8];
-/// Draws of parents' clusters that each representative of one sequence is the average of.
+/// How active prompts make the neurons of a stratum is told apart so finely where one sequence is served, and at most
+/// where several are.
+const EACH: [u32; 2] = [20, 6];
+/// And how active they make the parents of these: a neuron whose parents are active all through a prompt stays where it
+/// is, where the mean of it and others would come and go.
+const OF_PARENTS: u32 = 3;
+/// Draws of parents' clusters for one sequence.
 const PARENTS: u32 = 8;
 /// What a prompt makes of a neuron is looked at as far as this, in standard deviations: few are that far out, but
 /// these are active all through a prompt that are not in most.
@@ -49,6 +52,12 @@ impl Representative {
     pub fn active(&self) -> f64 {
         self.chance[EVENTS / 2..].iter().sum()
     }
+
+    /// How often a parent of it is active.
+    fn parents(&self) -> f64 {
+        let [_, one, both, _, with_one, with_both] = self.chance;
+        0.5 * (one + with_one) + both + with_both
+    }
 }
 
 /// Representatives, the most active offline first.
@@ -56,7 +65,7 @@ impl Representative {
 /// * `orphans`: whether neurons have no parents, as in the first layer
 pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representative> {
     let [one, several] = EACH;
-    let mut all = Vec::with_capacity((STRATA * one.max(several)) as usize);
+    let mut all = Vec::with_capacity((STRATA * one.max(several) * OF_PARENTS) as usize);
     let any = |profiled: f64| 1.0 - (1.0 - profiled).powf(f64::from(batch));
     for stratum in 0..STRATA {
         // Finer where the GPU's neurons are cut off.
@@ -69,9 +78,9 @@ pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representa
             ..representative(law, orphans, latent, drifts)
         };
         if batch == 1 {
-            all.extend((0..one).map(|it| {
+            all.extend((0..one).flat_map(|it| {
                 let (share, drifts) = Drift::spread(law, stratum, it);
-                together(&drifts.map(|drift| neuron(share / f64::from(PARENTS), &[drift])))
+                by_parents(drifts.map(|drift| neuron(share / f64::from(PARENTS), &[drift])).into())
             }));
         } else {
             let draws = draws(batch);
@@ -82,7 +91,7 @@ pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representa
             let share = f64::from(draws).recip();
             let mut these: Vec<_> = (0..draws).map(|it| neuron(share, &drifts(it))).collect();
             make_up_for(any(law.profiled(latent)) * (below - above), &mut these);
-            all.extend(pools(these, several));
+            all.extend(pools(these, several, Representative::active).into_iter().flat_map(by_parents));
         }
     }
     // What the strata's middles miss of the activity, all make up for.
@@ -115,18 +124,32 @@ fn make_up_for(exact: f64, all: &mut [Representative]) {
     }
 }
 
-/// One for each of so many spans of activity: as wide as a count of tokens can tell them apart, which is the same
-/// everywhere on the scale of the arc sine.
-fn pools(mut some: Vec<Representative>, spans: u32) -> Vec<Representative> {
-    let place = |it: &Representative| it.active().clamp(0.0, 1.0).sqrt().asin();
-    some.sort_by(|a, b| b.active().total_cmp(&a.active()));
+/// These by how active they are, or their parents, in so many spans at most: as wide as a count of tokens can tell them
+/// apart, which is the same everywhere on the scale of the arc sine.
+fn pools(
+    mut some: Vec<Representative>,
+    spans: u32,
+    active: fn(&Representative) -> f64,
+) -> Vec<Vec<Representative>> {
+    let place = |it: &Representative| active(it).clamp(0.0, 1.0).sqrt().asin();
+    some.sort_by(|a, b| active(b).total_cmp(&active(a)));
     let (most, least) = (place(&some[0]), place(&some[some.len() - 1]));
     let span = |it: &Representative| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to `spans`")]
         let span = ((most - place(it)) / (most - least).max(1e-12) * f64::from(spans)) as u32;
         span.min(spans - 1)
     };
-    some.chunk_by(|a, b| span(a) == span(b)).map(together).collect()
+    let mut pools: Vec<Vec<Representative>> = (0..spans).map(|_| Vec::new()).collect();
+    for it in some {
+        pools[span(&it) as usize].push(it);
+    }
+    pools.retain(|it| !it.is_empty());
+    pools
+}
+
+/// One for each span of parents' activity.
+fn by_parents(some: Vec<Representative>) -> impl Iterator<Item = Representative> {
+    pools(some, OF_PARENTS, Representative::parents).into_iter().map(|it| together(&it))
 }
 
 /// One for several that are about equally active.

@@ -32,8 +32,8 @@ pub struct Rules<'a> {
     pub dimms: usize,
     /// Whether cold neurons move between them.
     pub remaps: bool,
-    /// Neurons that the GPU may fetch per token.
-    pub swaps: usize,
+    /// Neurons that the GPU may fetch per token. What is left of one comes with the next token's.
+    pub fetches: f64,
     /// Tokens of the prompt.
     pub prefill: usize,
     /// Tokens generated after it.
@@ -413,7 +413,10 @@ impl<'a> Walk<'a> {
             .zip(&self.gpu)
             .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
             .sum();
-        let most = u32::try_from(self.rules.swaps).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
+        let until = |token: usize| (self.rules.fetches * precise(token as u64)) as u64;
+        let room = until(step + 1) - until(step);
+        let most = u32::try_from(room).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
         if most == 0 {
             return 0;
         }

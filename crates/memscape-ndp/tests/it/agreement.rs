@@ -446,9 +446,48 @@ fn agreement_on_fetching_to_no_avail() {
     for it in [closed, walked] {
         assert!(it.gpu_read_share < 1e-4 && it.swaps_per_token <= 0.0, "{it:?}");
     }
-    let some = [own[0].clone(), ("gpu.memory_gb", json!(1.0))];
+    let some = [own[0].clone(), ("system", json!("hermes-host")), ("gpu.memory_gb", json!(1.0))];
     let (closed, walked) = both(&changed(&some));
-    assert!(closed.swaps_per_token > 0.0 && walked.swaps_per_token > 0.0);
+    let told = [closed, walked].map(|it| (it.swaps_per_token, it.gpu_read_share, it.headline.token_ns));
+    assert!(told.iter().all(|it| it.0 > 0.0), "{told:?}");
+}
+
+/// Neurons whose parents are active all through a prompt stay on the GPU: as many come and go as on a walk.
+#[test]
+fn agreement_on_what_is_fetched() {
+    for (batch, hot_share) in [(1, 0.2), (2, 0.2), (4, 0.3)] {
+        let own = [
+            ("model", json!("opt-1.3b")),
+            ("system", json!("hermes-host")),
+            ("host.bandwidth_gb_s", json!(400)),
+            ("gpu.pcie_gb_s", json!(200)),
+            ("batch", json!(batch)),
+            ("hot_share", json!(hot_share)),
+            ("generated_tokens", json!(64)),
+        ];
+        let (closed, walked) = both(&changed(&own));
+        let ratio = closed.swaps_per_token / walked.swaps_per_token;
+        assert!(walked.swaps_per_token > 500.0 && (0.85..1.2).contains(&ratio), "{batch}: {ratio}");
+    }
+}
+
+/// A token waits for the neurons that it fetches, not for as many as one may.
+#[test]
+fn agreement_on_waiting_for_what_is_fetched() {
+    let own = [
+        ("model", json!("opt-2.7b")),
+        ("system", json!("hermes-host")),
+        ("gpu.bandwidth_gb_s", json!(2000)),
+        ("hot_share", json!(0.2)),
+    ];
+    let of = |gb_s: f64| both(&changed(&[&own[..], &[("gpu.pcie_gb_s", json!(gb_s))]].concat()));
+    let (closed, walked) = of(4.0);
+    let waited = |it: &InferenceAnswer| it.communication_ns / it.headline.token_ns;
+    assert!(waited(&walked) > 0.1, "{}", waited(&walked));
+    for part in [|it: &InferenceAnswer| it.communication_ns, |it: &InferenceAnswer| it.headline.token_ns] {
+        let ratio = part(&closed) / part(&walked);
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    }
 }
 
 /// A pair that is within 5 % of level is left alone by expected values as on a walk, and nothing moves where nothing is
@@ -532,7 +571,8 @@ fn agreement_of_few_layers() {
 }
 
 /// What is active just outgrows the GPU, beside a host that is much slower: blocks of more than the mean leave to it
-/// what those of less do not make up for, and what few prompts favour decides.
+/// what those of less do not make up for, and what few prompts favour decides. Tokens wait for what they fetch, of which
+/// expected values have up to a fifth too much.
 #[test]
 fn agreement_where_the_active_just_outgrow_the_gpu() {
     let base =
@@ -547,6 +587,6 @@ fn agreement_where_the_active_just_outgrow_the_gpu() {
         };
         let walks = [0, 1, 2].map(|seed| of("events", seed)).iter().sum::<f64>() / 3.0;
         let ratio = of("closed", 0) / walks;
-        assert!((ratio - 1.0).abs() < WITHIN, "{ratio}: {own:?}");
+        assert!((ratio - 1.0).abs() < 0.1, "{ratio}: {own:?}");
     }
 }

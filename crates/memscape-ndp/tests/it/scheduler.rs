@@ -35,7 +35,7 @@ fn plainly(
     before: &Bits,
     parents: &[[u32; 2]],
     device: &[Device],
-    swaps: usize,
+    halves: usize,
     prefill: usize,
 ) -> (u64, u64, u64) {
     let predictor = &study.predictor;
@@ -65,7 +65,10 @@ fn plainly(
         hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), turned(*it)));
         let mut cold: Vec<usize> = (0..bits.neurons).filter(|it| on_gpu[*it]).collect();
         cold.sort_by_key(|it| (score[*it], turned(*it)));
-        for (into, out) in hot.into_iter().zip(cold).take(swaps) {
+        // Half a neuron comes with the next token's.
+        let until = |token: usize| token * halves / 2;
+        let room = until(token - prefill + 1) - until(token - prefill);
+        for (into, out) in hot.into_iter().zip(cold).take(room) {
             if score[into] <= score[out] {
                 break;
             }
@@ -101,10 +104,10 @@ fn walk(
     before: &Bits,
     parents: &[[u32; 2]],
     device: &[Device],
-    swaps: usize,
+    halves: usize,
     prefill: usize,
 ) -> Walked {
-    walk_watched(study, bits, before, parents, device, [swaps, prefill], |_| ())
+    walk_watched(study, bits, before, parents, device, [halves, prefill], |_| ())
 }
 
 fn walk_watched(
@@ -113,7 +116,7 @@ fn walk_watched(
     before: &Bits,
     parents: &[[u32; 2]],
     device: &[Device],
-    [swaps, prefill]: [usize; 2],
+    [halves, prefill]: [usize; 2],
     watch: impl FnMut(Token<'_>),
 ) -> Walked {
     let rules = Rules {
@@ -124,7 +127,7 @@ fn walk_watched(
         missed: study.missed,
         dimms: 3,
         remaps: false,
-        swaps,
+        fetches: halves as f64 / 2.0,
         prefill,
         decode: bits.tokens() - prefill,
     };
@@ -142,15 +145,15 @@ proptest! {
         previous in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.3), 100), 24),
         parents in prop::collection::vec([0_u32..100, 0_u32..100], 100),
         device in prop::collection::vec(0_u16..4, 100),
-        swaps in 0_usize..12,
+        halves in 0_usize..24,
         late: bool,
     ) {
         let missed = if late { Missed::Late } else { Missed::Dropped };
         // As printed, so that the GPU reads all that it holds.
         let study = InferenceStudy { exchange: Exchange::Unchecked, missed, ..InferenceStudy::default() };
         let (bits, before) = (bits(&rows), bits(&previous));
-        let walked = walk(&study, &bits, &before, &parents, &device, swaps, 8);
-        let (read, swapped, right) = plainly(&study, &bits, &before, &parents, &device, swaps, 8);
+        let walked = walk(&study, &bits, &before, &parents, &device, halves, 8);
+        let (read, swapped, right) = plainly(&study, &bits, &before, &parents, &device, halves, 8);
         prop_assert_eq!(walked.swapped, swapped);
         prop_assert_eq!(walked.hits + walked.correct_rejections, right);
         let active: u64 = (8..24).map(|it| u64::from(bits.count(it))).sum();
@@ -163,7 +166,7 @@ proptest! {
         }
         // Until level, less is left to the GPU, and the block takes no longer.
         let level = InferenceStudy { exchange: Exchange::UntilLevel, ..study.clone() };
-        let level = walk(&level, &bits, &before, &parents, &device, swaps, 8);
+        let level = walk(&level, &bits, &before, &parents, &device, halves, 8);
         prop_assert!((level.gpu_neurons + level.cold_neurons - all as f64).abs() < 1e-6);
         prop_assert!(level.gpu_neurons <= walked.gpu_neurons + 1e-6);
         prop_assert!(level.time.0 <= walked.time.0 + 16, "{} {}", level.time.0, walked.time.0);
@@ -180,7 +183,7 @@ proptest! {
         let study = InferenceStudy::default();
         let (bits, before) = (bits(&rows), bits(&previous));
         let (mut states, mut hits, mut held) = (Vec::<u32>::new(), 0, Vec::new());
-        let walked = walk_watched(&study, &bits, &before, &parents, &device, [4, 8], |it| {
+        let walked = walk_watched(&study, &bits, &before, &parents, &device, [8, 8], |it| {
             let all = it.neurons;
             held.push((0..70).filter(|neuron| all.is_on_gpu(*neuron)).count());
             for (neuron, parents) in parents.iter().enumerate() {

@@ -96,7 +96,7 @@ impl Block {
             missed: Missed::Late,
             dimms: DIMMS,
             remaps: true,
-            swaps: 1,
+            fetches: 1.0,
             prefill: PROMPT,
             decode: TOKENS,
         };

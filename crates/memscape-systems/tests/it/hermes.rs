@@ -63,6 +63,22 @@ fn scores_are_of_the_heads_that_a_model_has() {
     assert!(narrow > 1.3 * wide, "{narrow} {wide}");
 }
 
+/// Time over what the GPU holds has several valleys where units stand at banks; none is passed by, so that fewer
+/// sequences are done no later.
+#[test]
+fn fewer_sequences_are_done_no_later_at_banks() {
+    let of = |batch: u32| {
+        let row = ask(&json!({
+            "hardware": "hermes-pim", "model": "llama-2-7b", "prompt_tokens": 50, "generated_tokens": 20, "batch": batch
+        }));
+        ["total_s", "energy_j"].map(|it| of(&row, it))
+    };
+    let all = [40, 44, 46, 47, 48].map(of);
+    assert!(all.is_sorted_by(|a, b| a[0] <= b[0]), "{all:?}");
+    // From here on they are in one valley.
+    assert!(all[1..].is_sorted_by(|a, b| a[1] <= b[1]), "{all:?}");
+}
+
 /// The GPU makes 6.4 GB of keys and values that DIMMs read.
 #[test]
 fn keys_and_values_of_a_prompt_go_to_the_dimms() {
