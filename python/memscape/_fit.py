@@ -180,6 +180,10 @@ _RANGE = {"min", "max", "start", "log", "integer"}
 
 def _unmeasured(study: str, names: Iterable[str], answered: set[str]) -> str:
     """Says why there is nothing to fit to."""
+    empty = [f"`{it}`" for it in names if it in answered]
+    if empty:
+        has = "has" if len(empty) == 1 else "have"
+        return f"there is nothing to fit to: {', '.join(empty)} {has} no value in any row"
     told = [_unknown(it, answered) for it in names]
     if not told:
         return "there is nothing to fit to: no row was measured"

@@ -59,7 +59,7 @@ def plot(
         ``x`` between two columns ``y``, around the column ``base``, as
         ``sensitivity(..., method="tornado")`` answers).
     log
-        Axes on which equal factors are equally far apart.
+        Axes on which equal factors are equally far apart; the colours of a heat map are its ``"y"``.
     reference
         A dashed line across, or several by name; a pair of numbers is a band between them.
     band

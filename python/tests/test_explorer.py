@@ -443,6 +443,41 @@ def test_a_table_is_brushed(page, tmp_path, capsys):
 
 
 @in_browser
+def test_many_axes_on_a_narrow_page_are_scrolled(page, tmp_path):
+    import polars as pl
+
+    axes = {
+        "memory.banks_per_channel": [8, 16, 32],
+        "memory.channels": [4, 8],
+        "memory.data_rate_mt_s": [6400, 7500],
+        "split_k": [1, 2],
+        "placement": ["best", "column-major"],
+    }
+    table = ms.sweep(STUDY, axes)
+    path = tmp_path / "table.parquet"
+    table.write_parquet(path)
+    page.set_viewport_size({"width": 390, "height": 900})
+    with served(str(path)) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-tableview[data-selected]", timeout=60_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        parallel = page.locator(".ms-parallel")
+        assert parallel.bounding_box()["width"] > 500
+        page.locator(".ms-wide").evaluate("(it) => { it.scrollLeft = it.scrollWidth; }")
+        # The last axis is a result's: its upper half.
+        last = page.locator(".ms-chip").last.evaluate("(it) => it.firstChild.textContent")
+        box = parallel.bounding_box()
+        page.mouse.move(box["x"] + box["width"] - 60, box["y"] + 40)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] - 60, box["y"] + 163)
+        page.mouse.up()
+        expect(page.locator(".ms-tableview")).not_to_have_attribute("data-selected", str(len(table)))
+        kept = int(page.locator(".ms-tableview").get_attribute("data-selected"))
+        assert kept == table.filter(pl.col(last) >= sorted(table[last].drop_nulls())[-kept]).height > 0
+        screenshot(page, "table-narrow")
+
+
+@in_browser
 def test_a_page_by_itself_asks_nobody(page, tmp_path):
     study = tmp_path / "grid.toml"
     # No matrix is split into no parts: the page begins at the first answer.

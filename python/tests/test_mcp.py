@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+import time
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import polars as pl
@@ -67,6 +68,9 @@ def test_the_tools_say_what_they_take(tmp_path):
     tools = {it.name: it for it in anyio.run(main)}
     assert list(tools) == ["list", "describe", "run", "sweep", "front", "search", "compare", "claims", "figure"]
     assert all(it.description and it.input_schema["type"] == "object" for it in tools.values())
+    # A sweep may be told to write over any table.
+    assert [name for name, it in tools.items() if it.annotations.destructive_hint] == ["sweep"]
+    assert [name for name, it in tools.items() if not it.annotations.read_only_hint] == ["sweep", "search"]
     assert "npu.inference" in tools["run"].input_schema["properties"]["study"]["enum"]
     assert "npu.inference" in tools["sweep"].input_schema["properties"]["space"]["properties"]["study"]["enum"]
 
@@ -227,6 +231,9 @@ def test_messages_that_are_none_get_errors(tmp_path):
         b"[%b, %b, %b]" % (message(id=9, method="ping"), message(method="x"), message(id=10, method="none")),
         b"x" * (9 << 20),
         message(id="six", method="ping"),
+        message(id=None, method="ping"),
+        message(id={}, method="ping"),
+        message(id=11, method="tools/call"),
     )
 
     def told(reply):
@@ -244,8 +251,77 @@ def test_messages_that_are_none_get_errors(tmp_path):
         [(9, None), (10, -32601)],
         (None, -32700),
         ("six", None),
+        (None, -32600),
+        (None, -32600),
+        (11, -32602),
     ]
     assert "did you mean `run`?" in replies[4]["error"]["message"]
+
+
+LONG = {
+    "study": "pim.gemv",
+    "base": {"model": "opt-125m", "gemv": "fc1"},
+    "axes": {"memory.trcd_ns": [10 + it / 100 for it in range(2000)], "memory.trp_ns": [10 + it for it in range(400)]},
+}
+
+
+@contextmanager
+def running(folder):
+    """A server with which a test talks as it likes."""
+    command = [sys.executable, "-m", "memscape", "mcp", str(folder), "--most-points", "1000000"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def say(server, *messages):
+    for it in messages:
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", **it}) + "\n")
+    server.stdin.flush()
+
+
+def call(number, tool, **arguments):
+    return {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+def test_a_signal_saves_the_rows_of_a_call(tmp_path):
+    with running(tmp_path) as server:
+        say(server, {"id": 0, "method": "ping"})
+        assert json.loads(server.stdout.readline())["id"] == 0
+        say(server, call(1, "sweep", space=LONG, output="out.parquet"))
+        time.sleep(2)
+        server.terminate()
+        assert server.wait(60) == 130
+    rows = [pl.read_parquet(it).height for it in (tmp_path / "out.parquet.partial").rglob("*.parquet")]
+    assert sum(rows) > 0
+
+
+def test_a_search_that_is_cancelled_leaves_the_table_of_before(tmp_path):
+    asked = {"space": LONG, "minimize": ["time_ns"], "method": "random", "output": "found.parquet"}
+    with running(tmp_path) as server:
+        say(server, call(1, "search", budget=100, **asked))
+        assert not json.loads(server.stdout.readline())["result"]["isError"]
+        before = (tmp_path / "found.parquet").read_bytes()
+        say(server, call(2, "search", budget=500_000, **asked))
+        time.sleep(2)
+        say(server, {"method": "notifications/cancelled", "params": {"requestId": 2}}, {"id": 3, "method": "ping"})
+        assert json.loads(server.stdout.readline())["id"] == 3
+    assert (tmp_path / "found.parquet").read_bytes() == before
+    assert 0 < pl.read_parquet(tmp_path / "found.partial.parquet").height < 500_000
+
+
+def test_however_many_messages_wait_a_call_can_be_cancelled(tmp_path):
+    with running(tmp_path) as server:
+        pings = [{"id": 2 + it, "method": "ping"} for it in range(100)]
+        say(server, call(1, "sweep", space=LONG, output="out.parquet"), *pings)
+        say(server, {"method": "notifications/cancelled", "params": {"requestId": 1}})
+        replies = [json.loads(server.stdout.readline()) for _ in pings]
+    assert [it["id"] for it in replies] == [it["id"] for it in pings]
+    refused = [it for it in replies if "error" in it]
+    assert 0 < len(refused) < 50 and {it["error"]["code"] for it in refused} == {-32000}
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2024-11-05", "1999-01-01"])

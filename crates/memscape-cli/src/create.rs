@@ -10,6 +10,7 @@ use crate::failure::Failure;
 
 /// That there is no such file yet, or one of this command's own, which begins with these words.
 pub fn check_own(path: &Path, beginning: &str) -> Result<(), Failure> {
+    check_folder(path)?;
     let mut begins = Vec::new();
     let mut read = |file: File| file.take(beginning.len() as u64).read_to_end(&mut begins);
     if !path.is_file() || (File::open(path).and_then(&mut read).is_ok() && beginning.as_bytes() == begins) {
@@ -19,6 +20,18 @@ pub fn check_own(path: &Path, beginning: &str) -> Result<(), Failure> {
         "`{}` holds something else, which would be lost; name another file, or remove it",
         path.display()
     )))
+}
+
+/// That there is the folder of a file to be written.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err(Failure::BadInput(format!(
+            "{}: there is no folder `{}`; make it first",
+            path.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file, which appears when it is whole. What is no plain file, such as

@@ -64,7 +64,7 @@ impl Control for Progress {
     }
 
     fn cancelled(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        is_interrupted()
     }
 }
 
@@ -123,4 +123,17 @@ fn hangup_is_ignored() -> bool {
 /// it has; the second ends the program.
 pub fn save_when_interrupted() {
     SAVES.store(true, Ordering::Relaxed);
+}
+
+/// The same while this work is done, and not longer.
+pub fn saving<T>(work: impl FnOnce() -> T) -> T {
+    save_when_interrupted();
+    let done = work();
+    SAVES.store(false, Ordering::Relaxed);
+    done
+}
+
+/// Whether one of these signals came.
+pub fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
 }

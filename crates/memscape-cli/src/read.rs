@@ -5,6 +5,7 @@ use std::path::Path;
 use memscape::explore::Origin;
 use memscape::prelude::StudyFile;
 
+use crate::create::check_folder;
 use crate::failure::Failure;
 
 /// Reads a study file.
@@ -24,12 +25,5 @@ pub fn check_place(path: &Path) -> Result<(), Failure> {
     if !path.extension().is_some_and(|it| it == "parquet" || it == "csv") {
         return Err(Failure::BadInput(format!("{}: the name must end in .parquet or .csv", path.display())));
     }
-    match path.parent() {
-        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err(Failure::BadInput(format!(
-            "{}: there is no folder `{}`; make it first",
-            path.display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
-    }
+    check_folder(path)
 }

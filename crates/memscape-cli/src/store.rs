@@ -12,6 +12,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::origin::tell;
 use crate::progress::Progress;
+use crate::read::check_place;
 
 /// How much of a question's name tells it from others at a glance.
 const DIGITS: usize = 12;
@@ -40,6 +41,7 @@ pub fn store(
         args::Store::Verify { store, ask } => verify(&open(store)?, *ask, quiet, out),
         args::Store::Gc { store, stale, question } => gc(&open(store)?, *stale, question, out),
         args::Store::Export { store, question, out: table } => {
+            check_place(table)?;
             let store = open(store)?;
             let run = store.run(question).map_err(Failure::of)?;
             let progress = Progress::new("export", quiet);

@@ -252,4 +252,16 @@ fn a_place_that_cannot_be_written_is_found_before_the_work() {
     let (code, error) = ended(command.stderr(Stdio::piped()).spawn().unwrap());
     assert_eq!(code, Some(i32::from(BAD_INPUT)));
     assert!(error.contains("nothing can be written here"), "{error}");
+    // Nor does anything else measure, or look into a store, for a file that has no folder.
+    for (command, out) in [
+        (&["measure", "ondevice"][..], "--out=nowhere/x.toml"),
+        (&["measure", "ondevice"], "--trace=nowhere/x.json"),
+        (&["store", "export", "none", "0"], "--out=nowhere/x.csv"),
+    ] {
+        let mut asked = Command::new(env!("CARGO_BIN_EXE_memscape"));
+        asked.args(command).arg(out).current_dir(sweep.folder.path());
+        let (code, error) = ended(asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        assert_eq!(code, Some(i32::from(BAD_INPUT)));
+        assert!(error.contains("there is no folder `nowhere`; make it first"), "{error}");
+    }
 }

@@ -7,6 +7,8 @@
 const LEVELS = 128;
 const MOST_AXES = 12;
 const ROWS_SHOWN = 10;
+// Pixels between two axes, at least.
+const STEP = 84;
 
 class TableView {
   /** `bytes` holds a column after the other as little-endian doubles; texts are codes, null is NaN. */
@@ -75,7 +77,7 @@ class TableView {
         html("button", { type: "button", class: "ms-button", onclick: () => this.clear() }, "Show all"),
         copyButton("Copy as Python", () => asFilter(this.brushes, this.columns))),
       html("div", { class: "ms-choosers" }, this.chips, this.adder),
-      this.parallel,
+      html("div", { class: "ms-wide" }, this.parallel),
       html("div", { class: "ms-choosers" }, "Scatter of ", choose("y", "Up"), " over ", choose("x", "Across"), " · ", colours),
       this.dots, this.listing);
     if (this.spec.left_out.length) {
@@ -169,13 +171,16 @@ class TableView {
 
   drawParallel() {
     const height = 300;
-    const context = canvas(this.parallel, this.width, height);
     const left = 60;
-    const step = (this.width - 2 * left) / Math.max(1, this.axes.length - 1);
+    // A narrow page is scrolled: names and values need room between axes.
+    const width = Math.max(this.width, 2 * left + STEP * (this.axes.length - 1));
+    this.parallel.style.minWidth = width > this.width ? `${width}px` : "";
+    const context = canvas(this.parallel, width, height);
+    const step = (width - 2 * left) / Math.max(1, this.axes.length - 1);
     this.frame = { left, step, top: 44, bottom: height - 18 };
     const levels = this.axes.map((it) => this.levels(it));
     const all = this.count === this.rows;
-    if (!all) context.drawImage(this.behind(levels, left, step, height), 0, 0, this.width, height);
+    if (!all) context.drawImage(this.behind(levels, left, step, width, height), 0, 0, width, height);
     for (let at = 0; at + 1 < this.axes.length; at += 1) {
       const x = left + at * step;
       this.drawPairs(context, levels[at], levels[at + 1], x, step, rgb(this.spec.look.distinct[0]), 1, all ? null : this.selected);
@@ -184,11 +189,11 @@ class TableView {
   }
 
   /** All rows in grey, which stay while brushes move. */
-  behind(levels, left, step, height) {
-    const key = JSON.stringify([this.axes.map((it) => it.index), this.width]);
+  behind(levels, left, step, width, height) {
+    const key = JSON.stringify([this.axes.map((it) => it.index), width]);
     if (this.grey?.key !== key) {
       const node = document.createElement("canvas");
-      const context = canvas(node, this.width, height);
+      const context = canvas(node, width, height);
       for (let at = 0; at + 1 < levels.length; at += 1) {
         this.drawPairs(context, levels[at], levels[at + 1], left + at * step, step, "150, 150, 150", 0.35, null);
       }
@@ -483,4 +488,6 @@ function dragged(node, tell) {
     if (from) tell(from, at(event));
     from = null;
   });
+  // The finger scrolls instead.
+  node.addEventListener("pointercancel", () => { from = null; });
 }

@@ -5,7 +5,7 @@
 //! depends on that nobody knows well. What the model said is kept beside it, as it was
 //! said, in `said.csv`: a later model may say something else, but not have said it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use memscape_explore::{Method, Parameters, Sample, Sweep, Table};
 use memscape_systems::study;
@@ -270,10 +270,18 @@ pub fn record() -> Result<Vec<Record>, Error> {
 /// Measurements in TOML against what was said of them, in their order.
 ///
 /// # Errors
-/// [`Error::BadPrediction`] if the text is none, or [`Error::Unknown`] for an id that is
-/// not predicted.
+/// [`Error::BadPrediction`] if the text is none, has no measurement or two of one prediction, or
+/// [`Error::Unknown`] for an id that is not predicted.
 pub fn score(text: &str) -> Result<Vec<Score>, Error> {
     let Submitted { measured } = toml::from_str(text).map_err(|it| Error::BadPrediction(it.to_string()))?;
+    if measured.is_empty() {
+        return Err(Error::BadPrediction("`measured` is empty; give at least one measurement".to_owned()));
+    }
+    let mut seen = HashSet::new();
+    if let Some(twice) = measured.iter().find(|it| !seen.insert(&it.id)) {
+        let problem = format!("`{}` is measured twice; give one value, such as the mean", twice.id);
+        return Err(Error::BadPrediction(problem));
+    }
     let said = said()?;
     let one = |it: Measured| {
         let Measured { id, value, .. } = it;

@@ -244,10 +244,12 @@ impl Span {
         if decades < 1.0 && inside(labelled) < 3 {
             return self.linear_ticks(most);
         }
+        // Over many decades, marks within each would be one black bar.
+        let digits = if every < 3.0 { 1..10 } else { 1..2 };
         let mut ticks = Vec::new();
         let mut power = self.low.log10().floor();
         while power <= self.high.log10() + 1e-9 {
-            for digit in 1..10 {
+            for digit in digits.clone() {
                 let value = f64::from(digit) * 10_f64.powf(power);
                 let label = if labelled.contains(&f64::from(digit)) && power.rem_euclid(every) == 0.0 {
                     short(value)

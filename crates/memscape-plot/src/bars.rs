@@ -11,7 +11,7 @@ use crate::numbers::{beside, decimals_beside, from_to, signed, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{
     MISSING, Reference, Series, bar_legend, check_references, check_series, check_value, colour_of,
-    draw_bands, draw_published, draw_references, draw_spread, reference_room,
+    draw_bands, draw_bar, draw_published, draw_references, draw_spread, reference_room,
 };
 use crate::style::{FADED, Font, GRID_WIDTH, INK, SPINE_WIDTH, graded};
 
@@ -358,7 +358,7 @@ impl GroupedBars {
             let end = axis.y(area, value);
             let (top, bottom) = (end.min(base), end.max(base));
             let half = slot / 2.0 - (0.06 * slot).min(0.8);
-            scene.fill(Rect { left: x - half, right: x + half, top, bottom }, colour_of(&self.series, index));
+            draw_bar(scene, Rect { left: x - half, right: x + half, top, bottom }, &self.series, index);
             if let Some(labels) = labels {
                 // Beyond what else stands on the bar.
                 let from = |rises| self.others_end(axis, area, index, group, rises).unwrap_or(end);

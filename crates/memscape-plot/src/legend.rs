@@ -1,12 +1,14 @@
 //! The legend: a row of keys above the plot, broken into rows where needed.
 
 use crate::canvas::{Align, Fill, Marker, Rect, Scene};
+use crate::series::hatch;
 use crate::style::{CURVE_WIDTH, Colour, Font, INK, REFERENCE_WIDTH};
 
 /// How a series looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Key {
     Patch(Colour),
+    Bar { colour: Colour, hatched: bool },
     Curve { colour: Colour, marker: Option<(Marker, Fill)>, dash: Option<Dash> },
     Point { colour: Colour, marker: Marker, fill: Fill },
 }
@@ -30,7 +32,7 @@ const FONT: Font = Font::LEGEND;
 impl Key {
     fn width(self) -> f64 {
         match self {
-            Self::Patch(_) => 7.0,
+            Self::Patch(_) | Self::Bar { .. } => 7.0,
             Self::Curve { .. } => 14.0,
             Self::Point { .. } => 6.0,
         }
@@ -39,9 +41,12 @@ impl Key {
     fn draw(self, scene: &mut Scene, x: f64, y: f64) {
         let middle = x + self.width() / 2.0;
         match self {
-            Self::Patch(colour) => {
+            Self::Patch(colour) | Self::Bar { colour, .. } => {
                 let rect = Rect { left: x, top: y - 2.7, right: x + 7.0, bottom: y + 2.7 };
                 scene.fill(rect, colour);
+                if matches!(self, Self::Bar { hatched: true, .. }) {
+                    hatch(scene, rect);
+                }
             }
             Self::Curve { colour, marker, dash } => {
                 let ends = [(x, y), (x + self.width(), y)];

@@ -7,7 +7,7 @@ use crate::canvas::{Align, Fill, Marker, Rect, Scene};
 use crate::error::PlotError;
 use crate::legend::{DASH, Dash, Entry, Key};
 use crate::numbers::three;
-use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, WHITE, distinct};
+use crate::style::{Colour, DISTINCT, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, WHITE, distinct};
 
 /// One value per group, under one name of the legend.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Series {
     pub values: Vec<Option<f64>>,
     /// Its colour; by position if missing.
     pub colour: Option<Colour>,
+    /// Whether strokes across it tell it from another of that colour.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hatched: bool,
     /// From where to where each value may be; empty, or one per value.
     pub spread: Vec<Option<(f64, f64)>>,
     /// The same as others print it, drawn as open diamonds; empty, or one per value.
@@ -36,6 +39,13 @@ impl Series {
         Self { colour: Some(colour), ..self }
     }
 
+    /// The same as the `look`-th of things without an order, wherever it stands: those beyond the last colour are
+    /// hatched.
+    #[must_use]
+    pub fn looking(self, look: usize) -> Self {
+        Self { hatched: !(look / DISTINCT.len()).is_multiple_of(2), ..self.coloured(distinct(look)) }
+    }
+
     pub(crate) fn present(&self) -> impl Iterator<Item = f64> {
         self.values.iter().copied().flatten()
     }
@@ -49,6 +59,27 @@ impl Series {
 
 pub(crate) fn colour_of(series: &[Series], index: usize) -> Colour {
     series[index].colour.unwrap_or_else(|| distinct(index))
+}
+
+/// A bar, or a part of one, of a series.
+pub(crate) fn draw_bar(scene: &mut Scene, rect: Rect, series: &[Series], index: usize) {
+    scene.fill(rect, colour_of(series, index));
+    if series[index].hatched {
+        hatch(scene, rect);
+    }
+}
+
+/// White strokes across a box.
+pub(crate) fn hatch(scene: &mut Scene, rect: Rect) {
+    const APART: f64 = 3.0;
+    // From the corner at the lower left: along the bottom and up the left side.
+    let mut across = APART / 2.0;
+    while across < rect.width() + rect.height() {
+        let low = (rect.left + across.min(rect.width()), rect.bottom - (across - rect.width()).max(0.0));
+        let high = (rect.left + (across - rect.height()).max(0.0), rect.bottom - across.min(rect.height()));
+        scene.line(low, high, 0.7, WHITE);
+        across += APART;
+    }
 }
 
 /// A dashed line across the plot, such as a roofline, with its value at its end; or a band.
@@ -98,7 +129,7 @@ impl Reference {
 pub(crate) fn bar_legend(series: &[Series], references: &[Reference]) -> Vec<Entry> {
     let patch = |(index, it): (usize, &Series)| Entry {
         name: it.name.clone(),
-        key: Key::Patch(colour_of(series, index)),
+        key: Key::Bar { colour: colour_of(series, index), hatched: it.hatched },
     };
     let mut entries: Vec<_> = series.iter().enumerate().map(patch).filter(|it| !it.name.is_empty()).collect();
     entries.extend(reference_legend(references, |it| colour_of(series, it)));

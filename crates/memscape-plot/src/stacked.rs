@@ -10,7 +10,7 @@ use crate::labels::Labels;
 use crate::legend::Entry;
 use crate::numbers::{beside, decimals_beside, from_to, signed};
 use crate::plot::{Extent, Margins, Plot, extent_of};
-use crate::series::{Series, bar_legend, check_length, check_series, check_value, colour_of};
+use crate::series::{Series, bar_legend, check_length, check_series, check_value, colour_of, draw_bar};
 use crate::style::{Colour, FADED, Font, GRID, SPINE_WIDTH};
 
 /// Bars whose parts lie on top of each other: a breakdown.
@@ -199,7 +199,7 @@ impl Plot for StackedBars {
                 below += value;
                 let rect = Rect { left: middle - width / 2.0, right: middle + width / 2.0, top, bottom };
                 let colour: Colour = colour_of(&self.series, index);
-                scene.fill(rect, colour);
+                draw_bar(scene, rect, &self.series, index);
                 let text = self.part_text(value);
                 if self.values == Values::WhereTheyFit
                     && font.width(&text) + 1.5 <= width

@@ -76,6 +76,9 @@ pub const DISTINCT: [Colour; 8] = [
     Colour::hex(0x22_22_22),
 ];
 
+/// How many curves look unlike by colour and marker, before the first look comes again.
+pub const LOOKS: usize = 24;
+
 /// The colour of the `index`-th thing without an order.
 #[must_use]
 pub fn distinct(index: usize) -> Colour {

@@ -3,10 +3,10 @@
 use std::io::Cursor;
 
 use crate as plot;
-use crate::canvas::{Rect, Shape};
+use crate::canvas::{Marker, Rect, Shape};
 use crate::dark::DARK;
 use crate::figure::Layout;
-use crate::style::{Colour, DISTINCT, graded, ramp};
+use crate::style::{Colour, DISTINCT, LOOKS, graded, ramp};
 use crate::*;
 
 /// The gallery's figures are the test cases: one of each shape.
@@ -16,6 +16,15 @@ mod figures;
 /// Every figure of the gallery, laid out.
 fn layouts() -> Vec<(&'static str, Layout)> {
     figures::all().into_iter().map(|(name, figure)| (name, figure.layout().unwrap())).collect()
+}
+
+#[test]
+fn as_many_curves_look_unlike_as_is_said() {
+    let look = |index: usize| (style::distinct(index), Marker::of(index));
+    for index in 0..LOOKS {
+        assert!((0..index).all(|it| look(it) != look(index)), "{index}");
+    }
+    assert_eq!(look(LOOKS), look(0));
 }
 
 fn bars(values: [Option<f64>; 2]) -> GroupedBars {

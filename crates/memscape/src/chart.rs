@@ -2,7 +2,7 @@
 
 use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
-use memscape_plot::style::{DISTINCT, distinct as colour};
+use memscape_plot::style::{DISTINCT, LOOKS};
 use memscape_plot::{
     Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, Series, StackedBars,
     Tornado,
@@ -188,10 +188,13 @@ impl Drawing {
             }
         };
         let column = self.series.as_deref().unwrap_or("series");
-        // Of bars alone, colours are all there is to tell them apart.
-        let bars = matches!(rows.kind, Kind::Bars | Kind::Stacked);
-        let unlike = if bars { DISTINCT.len() } else { MOST_SERIES };
-        Looks::of(&seen, unlike).map_err(|there_are| too_many("series", there_are, MOST_SERIES, column))
+        // Of bars alone, colours are all there is to tell them apart, and strokes across them.
+        let (unlike, most) = match rows.kind {
+            Kind::Bars | Kind::Stacked => (DISTINCT.len(), MOST_SERIES),
+            Kind::Points | Kind::Front => (LOOKS, LOOKS),
+            Kind::Lines | Kind::Heatmap | Kind::Tornado => (LOOKS, MOST_SERIES),
+        };
+        Looks::of(&seen, unlike, most).map_err(|there_are| too_many("series", there_are, most, column))
     }
 
     /// What a panel's values are. Panels of several units have axes of their own, others one.
@@ -221,7 +224,7 @@ impl Drawing {
                 .iter()
                 .map(|group| self.one(table, here, group, name))
                 .collect::<Result<Vec<_>, _>>()?;
-            bars.series.push(Series::new(*name, values).coloured(colour(*look)));
+            bars.series.push(Series::new(*name, values).looking(*look));
         }
         bars.references.extend(self.references(rows));
         for (series, (name, _)) in bars.series.iter_mut().zip(own) {
@@ -351,7 +354,7 @@ impl Drawing {
                 Ok(value.filter(|_| !unknown.contains(group.as_str())))
             };
             let values = groups.iter().map(value).collect::<Result<Vec<_>, Error>>()?;
-            bars.series.push(Series::new(*name, values).coloured(colour(*look)));
+            bars.series.push(Series::new(*name, values).looking(*look));
         }
         Ok(bars.into())
     }
@@ -590,7 +593,10 @@ fn too_many(what: &str, there_are: usize, most: usize, column: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use memscape_plot::Style;
+    use memscape_plot::style::distinct as colour;
 
     use super::*;
     use crate::drawing::{Line, Log};
@@ -985,6 +991,29 @@ mod tests {
         assert_eq!(legends(&bars), 1);
     }
 
+    /// There are eight colours; the ninth bar of a group is hatched.
+    #[test]
+    fn no_two_bars_of_a_group_look_alike() {
+        let names: Vec<String> = (0..MOST_SERIES).map(|it| format!("s{it}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let ones = numbers(&[Some(1.0); MOST_SERIES]);
+        let groups = texts(&["x"; MOST_SERIES]);
+        let table = Table::from_columns([("x", groups), ("y", ones), ("kind", texts(&names))]).unwrap();
+        let drawing = Drawing { wide: true, ..Drawing::of("x", "y").series("kind") };
+        for kind in [Kind::Bars, Kind::Stacked] {
+            let figure = drawing.clone().kind(kind).draw(&table).unwrap();
+            let series = match &figure.panels[0].chart {
+                Chart::GroupedBars(it) => &it.series,
+                Chart::StackedBars(it) => &it.series,
+                _ => panic!("bars"),
+            };
+            let looks: HashSet<_> =
+                series.iter().map(|it| (format!("{:?}", it.colour), it.hatched)).collect();
+            assert_eq!((looks.len(), series.iter().filter(|it| it.hatched).count()), (12, 4));
+            figure.svg().unwrap();
+        }
+    }
+
     #[test]
     fn panels_that_share_no_series_may_have_many() {
         let names: Vec<String> = (0..20).map(|it| format!("s{it}")).collect();
@@ -1000,5 +1029,21 @@ mod tests {
         drawing.draw(&table).unwrap().svg().unwrap();
         let error = Drawing::of("x", "y").series("kind").draw(&table).unwrap_err().to_string();
         assert!(error.starts_with("`kind` makes 20 series"), "{error}");
+    }
+
+    #[test]
+    fn points_have_more_looks_than_bars() {
+        let many = |count: usize| {
+            let names: Vec<String> = (0..count).map(|it| format!("s{it}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let ones = || numbers(&vec![Some(1.0); count]);
+            Table::from_columns([("x", ones()), ("y", ones()), ("kind", texts(&names))]).unwrap()
+        };
+        for kind in [Kind::Points, Kind::Front] {
+            let drawing = Drawing { wide: true, ..Drawing::of("x", "y").series("kind").kind(kind) };
+            drawing.draw(&many(LOOKS)).unwrap().svg().unwrap();
+            let error = drawing.draw(&many(LOOKS + 1)).unwrap_err().to_string();
+            assert!(error.starts_with("`kind` makes 25 series, and a figure has at most 24"), "{error}");
+        }
     }
 }

@@ -46,7 +46,7 @@ pub struct Drawing {
     /// How it is drawn; lines over numbers and bars over names if not given.
     #[serde(default)]
     pub kind: Option<Kind>,
-    /// Whether equal factors are equally far apart, across and up.
+    /// Whether equal factors are equally far apart, across and up; up are the colours of a heat map.
     #[serde(default)]
     pub log: Log,
     /// Dashed lines and bands across, with a name each.

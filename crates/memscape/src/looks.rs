@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::values::distinct;
 
-/// More colours cannot be told apart, more bars not be seen.
+/// More lines cannot be followed, more bars not be seen.
 pub const MOST_SERIES: usize = 12;
 
 /// A series where it is drawn.
@@ -25,10 +25,11 @@ pub struct Looks {
 
 impl Looks {
     /// * `unlike`: how many looks there are; of more series, some look alike.
+    /// * `most`: how many series a panel may have.
     ///
     /// # Errors
     /// How many series a panel has, if they are too many.
-    pub fn of(seen: &[Seen], unlike: usize) -> Result<Self, usize> {
+    pub fn of(seen: &[Seen], unlike: usize, most: usize) -> Result<Self, usize> {
         let mut by_rank: Vec<&Seen> = seen.iter().collect();
         // A legend of numbers counts up.
         by_rank.sort_by(|one, other| one.rank.total_cmp(&other.rank));
@@ -37,8 +38,8 @@ impl Looks {
         for it in seen {
             panels.entry(it.facet.clone()).or_default().insert(it.series.clone());
         }
-        if let Some(most) = panels.values().map(HashSet::len).max().filter(|it| *it > MOST_SERIES) {
-            return Err(most);
+        if let Some(too_many) = panels.values().map(HashSet::len).max().filter(|it| *it > most) {
+            return Err(too_many);
         }
         let mut all: Vec<(String, usize)> = (0..).zip(names).map(|(look, name)| (name, look)).collect();
         if all.len() > unlike {
@@ -83,7 +84,7 @@ mod tests {
                 })
             })
             .collect();
-        let found = Looks::of(&seen, 12).unwrap();
+        let found = Looks::of(&seen, 12, MOST_SERIES).unwrap();
         facets.iter().map(|it| found.of_panel(it).into_iter().map(|it| it.1).collect()).collect()
     }
 

@@ -59,12 +59,12 @@ impl Drawing {
         let lacks = |it: &String| !known.iter().any(|(_, its)| its == it);
         let facets = distinct(rows.places.iter().map(|it| it.facet.clone()));
         let series = distinct(rows.places.iter().map(|it| it.series.clone()));
-        let called = |column: &Option<String>, name: String| match column {
-            Some(column) if self.y.len() == 1 && is_numeric(table, column) => self.counted(column, &name),
+        let called = |name: String| match &self.facet {
+            Some(column) if is_numeric(table, column) => self.counted(column, &name),
             _ => name,
         };
-        let facets = facets.into_iter().filter(|it| !panels.contains(it)).map(|it| called(&self.facet, it));
-        let series = series.into_iter().filter(|it| curves && lacks(it)).map(|it| called(&self.series, it));
+        let facets = facets.into_iter().filter(|it| !panels.contains(it)).map(called);
+        let series = series.into_iter().filter(|it| curves && lacks(it));
         let none: Vec<String> = facets.chain(series).collect();
         match &none[..] {
             [] => String::new(),
@@ -243,6 +243,13 @@ mod tests {
         let panels = panels.draw(&table).unwrap();
         assert_eq!(panels.panels.len(), 1);
         assert!(panels.caption.ends_with("int4 has no value at all."), "{}", panels.caption);
+        // A number is told with what it is of, once.
+        let lines = Drawing::of("format", "speedup").series("pim.registers").kind(Kind::Points);
+        let table = table.with_column("format", Column::Int([4, 4, 8, 8].map(Some).to_vec())).unwrap();
+        for drawing in [lines, Drawing::of("format", "speedup").facet("pim.registers").kind(Kind::Bars)] {
+            let told = drawing.draw(&table).unwrap().caption;
+            assert!(told.ends_with(". registers 8 has no value at all."), "{told}");
+        }
     }
 
     #[test]

@@ -68,11 +68,27 @@ impl Place {
 
     /// A path that is where its name says, if nothing on the way is a link.
     fn below(&self, given: &str) -> Result<PathBuf, Failure> {
-        let normal = Path::new(given).components().all(|it| matches!(it, Component::Normal(_)));
-        if normal && !given.is_empty() && !given.contains('\\') {
-            Ok(self.root.join(given))
-        } else {
-            Err(outside(given))
+        let mut below = PathBuf::new();
+        for part in Path::new(given).components() {
+            match part {
+                Component::Normal(name) => below.push(name),
+                Component::CurDir => {}
+                _ => return Err(outside(given)),
+            }
+        }
+        if below.as_os_str().is_empty() || given.contains('\\') {
+            return Err(outside(given));
+        }
+        Ok(self.root.join(below))
+    }
+
+    /// What went wrong, in paths as they were given.
+    pub fn relative(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::BadInput(text) => {
+                Failure::BadInput(text.replace(&format!("{}/", self.root.display()), ""))
+            }
+            other => other,
         }
     }
 }
@@ -103,6 +119,7 @@ mod tests {
         std::fs::write(root.join("inner/own.toml"), "").unwrap();
         let place = Place::new(&root).unwrap();
         assert_eq!(place.existing("inner/own.toml").unwrap(), root.join("inner/own.toml"));
+        assert_eq!(place.existing("./inner/./own.toml").unwrap(), root.join("inner/own.toml"));
         assert_eq!(place.writable("inner/new.parquet").unwrap(), root.join("inner/new.parquet"));
         let absolute = root.join("inner/own.toml");
         let absolute = absolute.to_str().unwrap();

@@ -9,7 +9,8 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -20,13 +21,14 @@ use serde_json::{Value, json};
 
 use super::tools::{Answer, Tools};
 use crate::failure::Failure;
+use crate::progress::{is_interrupted, saving};
 
 /// Revisions that are spoken, newest first.
 const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The longest message.
 const MOST_BYTES: u64 = 1 << 23;
-/// Messages that wait while one is answered.
+/// Messages that wait while one is answered; more are refused.
 const MOST_WAITING: usize = 64;
 
 /// JSON-RPC's numbers for what is wrong with a message.
@@ -35,32 +37,56 @@ mod code {
     pub const REQUEST: i32 = -32600;
     pub const METHOD: i32 = -32601;
     pub const PARAMETERS: i32 = -32602;
+    /// Of our own: the specification leaves these to servers.
+    pub const BUSY: i32 = -32000;
+}
+
+/// What was read.
+enum Heard {
+    Message(Value),
+    Unreadable(String),
+    /// Requests that find no place.
+    Refused(Vec<Value>),
 }
 
 /// Answers messages until there are no more.
 ///
 /// # Errors
-/// [`Failure::Output`] if answers cannot be written.
+/// [`Failure::Output`] if answers cannot be written, [`Failure::Interrupted`] if a signal cut a call short, which has
+/// then saved what it had.
 pub fn serve(input: impl Read + Send + 'static, out: &mut dyn Write, tools: &Tools) -> Result<(), Failure> {
     let cancelled = Arc::new(Cancelled::default());
-    let (sender, messages) = sync_channel(MOST_WAITING);
+    let (sender, messages) = channel();
     let ids = Arc::clone(&cancelled);
-    // Reads on while a call is answered, so that it can be cancelled.
+    // Reads on while a call is answered, however many wait, so that it can be cancelled.
     thread::spawn(move || read(input, &sender, &ids));
     for message in messages {
-        let answer = match message {
+        let answers = match message {
             // Revision 2025-03-26 has several in one.
-            Ok(Value::Array(batch)) if !batch.is_empty() => {
+            Heard::Message(Value::Array(batch)) if !batch.is_empty() => {
                 let answers: Vec<Value> =
                     batch.iter().filter_map(|it| answer(it, tools, &cancelled)).collect();
-                (!answers.is_empty()).then_some(Value::Array(answers))
+                if answers.is_empty() { Vec::new() } else { vec![Value::Array(answers)] }
             }
-            Ok(message) => answer(&message, tools, &cancelled),
-            Err(problem) => Some(error(&Value::Null, code::PARSE, &problem)),
+            Heard::Message(message) => answer(&message, tools, &cancelled).into_iter().collect(),
+            Heard::Unreadable(problem) => vec![error(&Value::Null, code::PARSE, &problem)],
+            Heard::Refused(ids) => {
+                let problem =
+                    format!("{MOST_WAITING} messages wait already; ask again when they are answered");
+                let refused = |id: &Value| {
+                    cancelled.answered(id);
+                    error(id, code::BUSY, &problem)
+                };
+                ids.iter().map(refused).collect()
+            }
         };
-        if let Some(answer) = answer {
+        cancelled.waiting.fetch_sub(1, Ordering::Relaxed);
+        for answer in answers {
             writeln!(out, "{answer}")?;
             out.flush()?;
+        }
+        if is_interrupted() {
+            return Err(Failure::Interrupted);
         }
     }
     Ok(())
@@ -68,11 +94,15 @@ pub fn serve(input: impl Read + Send + 'static, out: &mut dyn Write, tools: &Too
 
 /// Requests without an answer, and whether one is no longer wanted.
 #[derive(Default)]
-struct Cancelled(Mutex<HashMap<String, bool>>);
+struct Cancelled {
+    requests: Mutex<HashMap<String, bool>>,
+    /// Messages that are read and not answered.
+    waiting: AtomicUsize,
+}
 
 impl Cancelled {
     fn all(&self) -> MutexGuard<'_, HashMap<String, bool>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn asked(&self, id: &Value) {
@@ -96,7 +126,7 @@ impl Cancelled {
 }
 
 /// Hands messages on, and looks at none but cancellations.
-fn read(input: impl Read, to: &SyncSender<Result<Value, String>>, cancelled: &Cancelled) {
+fn read(input: impl Read, to: &Sender<Heard>, cancelled: &Cancelled) {
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
@@ -130,7 +160,15 @@ fn read(input: impl Read, to: &SyncSender<Result<Value, String>>, cancelled: &Ca
                 None => {}
             }
         }
-        if to.send(message).is_err() {
+        let waiting = cancelled.waiting.fetch_add(1, Ordering::Relaxed);
+        let heard = match message {
+            _ if MOST_WAITING < waiting => {
+                Heard::Refused(several.iter().filter_map(|it| it.get("id")).cloned().collect())
+            }
+            Ok(message) => Heard::Message(message),
+            Err(problem) => Heard::Unreadable(problem),
+        };
+        if to.send(heard).is_err() {
             return;
         }
     }
@@ -152,6 +190,9 @@ fn answer_to(message: &Value, tools: &Tools, cancelled: &Cancelled) -> Option<Va
     };
     // What has no id is told, not asked.
     let id = message.get("id")?;
+    if !(id.is_string() || id.is_number()) {
+        return Some(error(&Value::Null, code::REQUEST, "`id` must be a text or a number"));
+    }
     let result = match method {
         "initialize" => Ok(welcome(&message["params"])),
         "ping" => Ok(json!({})),
@@ -184,13 +225,16 @@ fn call(
     tools: &Tools,
     cancelled: &Cancelled,
 ) -> Option<Result<Value, (i32, String)>> {
-    let name = asked["name"].as_str().unwrap_or_default();
+    let Some(name) = asked["name"].as_str() else {
+        let problem = "`params` must have a `name`, the text of a tool; `tools/list` has them";
+        return Some(Err((code::PARAMETERS, problem.to_owned())));
+    };
     let given = match asked.get("arguments") {
         None | Some(Value::Null) => json!({}),
         Some(given) => given.clone(),
     };
     let watch = Watch { id, cancelled };
-    let done = if watch.cancelled() { return None } else { tools.call(name, given, &watch) };
+    let done = if watch.cancelled() { return None } else { saving(|| tools.call(name, given, &watch)) };
     if watch.cancelled() {
         return None;
     }
@@ -222,7 +266,7 @@ struct Watch<'a> {
 
 impl Control for Watch<'_> {
     fn cancelled(&self) -> bool {
-        self.cancelled.has(self.id)
+        self.cancelled.has(self.id) || is_interrupted()
     }
 }
 

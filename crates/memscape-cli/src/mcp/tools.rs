@@ -14,6 +14,7 @@ use super::check::check;
 use super::place::Place;
 use super::rows::{head, summary};
 use crate::failure::Failure;
+use crate::keep::keep;
 
 /// What a tool answers: an object, and perhaps a picture.
 pub struct Answer {
@@ -38,18 +39,27 @@ pub struct Tools {
 struct Tool {
     name: &'static str,
     summary: &'static str,
-    /// Whether it writes files.
-    writes: bool,
+    files: Files,
     schema: fn() -> Value,
     call: fn(&Tools, Value, &dyn Control) -> Result<Answer, Failure>,
 }
 
+/// What a tool does to files.
+#[derive(PartialEq, Eq)]
+enum Files {
+    Reads,
+    /// It writes new ones, and over its own.
+    Writes,
+    /// It may be told to write over any.
+    Replaces,
+}
+
 macro_rules! tool {
-    ($name:literal, $asked:ty, $call:ident, $writes:literal, $summary:literal) => {
+    ($name:literal, $asked:ty, $call:ident, $files:ident, $summary:literal) => {
         Tool {
             name: $name,
             summary: $summary,
-            writes: $writes,
+            files: Files::$files,
             schema: schema::<$asked>,
             call: |tools, given, control| tools.$call(asked::<$asked>(given)?, control),
         }
@@ -57,21 +67,21 @@ macro_rules! tool {
 }
 
 const TOOLS: &[Tool] = &[
-    tool!("list", List, list, false, "List what can be asked, named and drawn"),
+    tool!("list", List, list, Reads, "List what can be asked, named and drawn"),
     tool!(
         "describe",
         Describe,
         describe,
-        false,
+        Reads,
         "Explain a study (each parameter's meaning, unit, default, range and source, \
         and what its answer holds), or show a description of a model, a memory or a machine with its sources"
     ),
-    tool!("run", Run, run, false, "Answer a study at one point"),
+    tool!("run", Run, run, Reads, "Answer a study at one point"),
     tool!(
         "sweep",
         Sweep,
         sweep,
-        true,
+        Replaces,
         "Answer a study at every point of a grid, into a table in the folder; shows its first rows. \
         A point that cannot be is a row whose `error` says why"
     ),
@@ -79,28 +89,31 @@ const TOOLS: &[Tool] = &[
         "front",
         Front,
         front,
-        false,
+        Reads,
         "What nothing in a design space, or in a table, is better than in every objective"
     ),
-    tool!("search", Find, search, true, "The best points of a design space, without looking at all of it"),
+    tool!("search", Find, search, Writes, "The best points of a design space, without looking at all of it"),
     tool!(
         "compare",
         Compare,
         compare,
-        false,
+        Reads,
         "Ask many platforms for the same prompt and reply: times, memory, what binds them, \
         or why a platform cannot run the model"
     ),
-    tool!("claims", Claims, claims, false, "Hold a paper's printed numbers against the models' own"),
+    tool!("claims", Claims, claims, Reads, "Hold a paper's printed numbers against the models' own"),
     tool!(
         "figure",
         Figure,
         figure,
-        false,
+        Reads,
         "Draw a figure of a paper from its table, parameters changed if wanted: an image, \
         and the table's first rows"
     ),
 ];
+
+/// How a grid has fewer points.
+const FEWER: &str = "shorten an axis, or give `search` a budget";
 
 /// The most rows of a table in an answer.
 const MOST_ROWS: usize = 200;
@@ -118,7 +131,11 @@ impl Tools {
                 "name": it.name,
                 "description": it.summary,
                 "inputSchema": (it.schema)(),
-                "annotations": { "readOnlyHint": !it.writes, "destructiveHint": false, "openWorldHint": false },
+                "annotations": {
+                    "readOnlyHint": it.files == Files::Reads,
+                    "destructiveHint": it.files == Files::Replaces,
+                    "openWorldHint": false,
+                },
             })
         };
         TOOLS.iter().map(one).collect()
@@ -144,7 +161,7 @@ impl Tools {
                 }
             }
         }
-        (tool.call)(self, given, control)
+        (tool.call)(self, given, control).map_err(|it| self.place.relative(it))
     }
 
     fn list(&self, asked: List, _: &dyn Control) -> Result<Answer, Failure> {
@@ -192,7 +209,7 @@ impl Tools {
         crate::read::check_place(&path)?;
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
-        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
+        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?, FEWER)?;
         let onto = explore::Onto { resume: true, overwrite: asked.overwrite };
         let written = explore::sweep_to_file(study, &file, &path, onto, control).map_err(Failure::of)?;
         let mut all = if written.filled.complete && path.extension().is_some_and(|it| it == "parquet") {
@@ -232,7 +249,7 @@ impl Tools {
 
     fn search(&self, asked: Find, control: &dyn Control) -> Result<Answer, Failure> {
         let question = asked.question().map_err(Failure::of)?;
-        self.check_points(question.budget)?;
+        self.check_points(question.budget, "lower `budget`")?;
         let path = asked.output.as_deref().map(|it| self.place.writable(it)).transpose()?;
         crate::read::check_table(path.as_deref(), "search")?;
         let file = asked.space.file();
@@ -242,7 +259,7 @@ impl Tools {
         let found = explore::search(study, &base, &space, &question, control).map_err(Failure::of)?;
         if let Some(path) = &path {
             let asked = question.question(study, &base, &space).map_err(Failure::of)?;
-            Origin::of(&asked).write(&found, path, control).map_err(Failure::of)?;
+            keep(&found, &Origin::of(&asked), path, true, &mut std::io::sink())?;
         }
         let best = found.filter("on_front", true).map_err(Failure::of)?;
         let mut all = facts([
@@ -292,16 +309,16 @@ impl Tools {
     fn space(&self, space: Space) -> Result<(&'static dyn explore::DynStudy, StudyFile), Failure> {
         let file = space.file();
         let study = study(&file.study).map_err(Failure::of)?;
-        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
+        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?, FEWER)?;
         Ok((study, file))
     }
 
-    fn check_points(&self, points: u64) -> Result<(), Failure> {
+    fn check_points(&self, points: u64, instead: &str) -> Result<(), Failure> {
         if points <= self.most_points {
             return Ok(());
         }
         Err(Failure::BadInput(format!(
-            "{points} points are asked for, but a call may ask for {} (`--most-points`); shorten an axis, or give `search` a budget",
+            "{points} points are asked for, but a call may ask for {} (`--most-points`); {instead}",
             self.most_points
         )))
     }

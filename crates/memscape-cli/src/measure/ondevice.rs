@@ -11,7 +11,7 @@ use memscape::workload::Format;
 use serde_json::json;
 
 use crate::args::Ondevice;
-use crate::create::{check_own, create};
+use crate::create::{check_folder, check_own, create};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -19,6 +19,7 @@ use crate::progress::Progress;
 pub fn run(options: &Ondevice, quiet: bool, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
     let request = request(options)?;
     options.out.as_ref().map_or(Ok(()), |it| check_own(it, HEADING))?;
+    options.trace.as_ref().map_or(Ok(()), |it| check_folder(it))?;
     if let Some((threads, cores)) = request.setup.beyond_machine() {
         writeln!(
             err,

@@ -40,6 +40,9 @@ const LITTLE_GAIN: f64 = 1e-3;
 /// Points of all ranges together that are looked at for other starts.
 const LOOKED_AT: usize = 64;
 
+/// Halvings that find the edge of a plateau.
+const HALVINGS: u32 = 30;
+
 /// Values of fits that are as good as each other are apart, relative to the larger.
 const APART: f64 = 1e-3;
 
@@ -542,16 +545,69 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         self.continuous().map(|index| width(self.parameters[index].ends())).collect()
     }
 
+    /// Slopes just beyond the edges of where a parameter moves nothing, all others held: it may do there what another
+    /// does, which is then no better known for this one to be out of the way. Models with jumps stand still
+    /// between any two of them, and are not asked.
+    ///
+    /// * `columns`: of slopes, as of [`columns`](Self::columns)
+    fn beside(&self, place: &Place, columns: &[Vec<f64>]) -> Vec<Slopes> {
+        if self.method.steps != Steps::LinesAndSlopes {
+            return Vec::new();
+        }
+        let still = self.continuous().zip(columns).filter(|it| it.1.iter().all(|slope| *slope == 0.0));
+        let edges = still.filter_map(|(index, _)| self.edges(place, index).ok()).flatten();
+        edges.filter_map(|it| self.columns(&it).ok()).map(|it| Slopes::new(it, &self.ranges())).collect()
+    }
+
+    /// Points to both sides at which a parameter that moves nothing begins to, all others held; beyond the edge as far
+    /// as slopes look.
+    fn edges(&self, place: &Place, index: usize) -> Result<Vec<Vec<f64>>, Halt<E>> {
+        let parameter = &self.parameters[index];
+        let at = |coordinate: f64| {
+            let mut point = place.point.clone();
+            point[index] = parameter.value(coordinate);
+            point
+        };
+        let moves = |coordinate: f64| match self.ask(at(coordinate)) {
+            Ok(there) => Ok(there.residuals != place.residuals),
+            // Where the model has no answer, there is no plateau either.
+            Err(Halt::Failed(_)) => Ok(true),
+            Err(stopped) => Err(stopped),
+        };
+        let (lowest, highest) = parameter.ends();
+        let mut found = Vec::new();
+        for end in [lowest, highest] {
+            if !moves(end)? {
+                continue;
+            }
+            let (mut still, mut moving) = (parameter.coordinate(place.point[index]), end);
+            for _ in 0..HALVINGS {
+                let middle = f64::midpoint(still, moving);
+                if moves(middle)? {
+                    moving = middle;
+                } else {
+                    still = middle;
+                }
+            }
+            let reach = parameter.reach(parameter.value(moving), self.method.reach());
+            let beyond = moving + (2.0 * reach).copysign(end - still);
+            found.push(at(beyond.clamp(lowest, highest)));
+        }
+        Ok(found)
+    }
+
     /// The result, with how well it is known.
     ///
     /// * `ties`: of other whole numbers, which are as good
     fn told(&self, best: Ending, ties: &[Ending]) -> Result<Fitted, FitError<E>> {
         let Ending { place, converged, .. } = best;
-        let slopes = match self.columns(&place.point) {
-            Ok(columns) => Some(Slopes::new(columns, &self.ranges())),
+        let columns = match self.columns(&place.point) {
+            Ok(columns) => Some(columns),
             Err(Halt::Stopped) => None,
             Err(Halt::Failed(error)) => return Err(error),
         };
+        let beside = columns.iter().flat_map(|it| self.beside(&place, it)).collect::<Vec<Slopes>>();
+        let slopes = columns.map(|it| Slopes::new(it, &self.ranges()));
         let total = |of: fn(&Residual) -> f64| place.residuals.iter().map(of).sum::<f64>();
         let variance = slopes.as_ref().and_then(|it| {
             let more = place.residuals.len().checked_sub(it.rank()).filter(|it| 0 < *it)?;
@@ -560,15 +616,16 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         let known =
             if self.method.deviations { Some(variance.map_or(1.0, |it| it.max(1.0))) } else { variance };
         let covariance = slopes.as_ref().zip(known).map(|(it, s2)| self.covariance(it, s2, &place.point));
-        let mut identified = slopes.iter().flat_map(Slopes::identified);
+        let identified = slopes.iter().flat_map(Slopes::identified).enumerate();
+        let mut identified =
+            identified.map(|(at, here)| *here && beside.iter().all(|it| it.identified()[at]));
         let mut parameter = |index: usize| {
             let (it, value) = (&self.parameters[index], place.point[index]);
             let apart = |other: &Ending| {
                 let other = other.place.point[index];
                 (value - other).abs() > APART * value.abs().max(other.abs())
             };
-            let identified =
-                (it.whole || identified.next().copied().unwrap_or(true)) && !ties.iter().any(apart);
+            let identified = (it.whole || identified.next().unwrap_or(true)) && !ties.iter().any(apart);
             let known = covariance.as_ref().filter(|_| identified && !it.whole);
             FittedParameter {
                 key: it.key.clone(),

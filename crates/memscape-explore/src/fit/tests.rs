@@ -65,6 +65,30 @@ fn a_bent_valley_is_followed_to_its_end() {
     assert_eq!((fitted.variance, fitted.covariance), (None, None));
 }
 
+/// A rate behind a faster one moves nothing; slower than that, it could do what the overhead does.
+#[test]
+fn what_another_could_do_from_beyond_its_plateau_is_not_known() {
+    // Both take their part of each unit.
+    fn unit(rate: f64, overhead: f64) -> f64 {
+        6.0 / rate.min(4.0) + overhead
+    }
+    let told = |residuals: fn(f64, f64) -> [f64; 3]| {
+        let free = [FitParameter::new("rate", 0.1, 20.0), FitParameter::new("overhead", 0.0, 10.0)];
+        let fitted = fit(&free, &FitMethod::MEASURED, &(), |it| {
+            Ok::<_, Infallible>(residuals(it[0], it[1]).map(Residual::new).to_vec())
+        });
+        fitted.unwrap().parameters
+    };
+    let parameters = told(|rate, overhead| [1.0, 2.0, 5.0].map(|it| it * (unit(rate, overhead) - 4.0)));
+    assert!(parameters[0].value > 4.0 && !parameters[0].identified);
+    close(parameters[1].value, 2.5, 1e-6);
+    assert_eq!((parameters[1].identified, parameters[1].standard_error), (false, None));
+    // Beyond its plateau this one does something else.
+    let parameters = told(|rate, overhead| [overhead - 2.0, 2.0 * overhead - 4.1, (rate - 4.0).max(0.0)]);
+    assert!(parameters[0].value <= 4.0 && !parameters[0].identified);
+    assert!(parameters[1].identified && parameters[1].standard_error.is_some());
+}
+
 /// By slopes alone to the end of the same valley, with fewer questions; to one that is nearer, where that is not
 /// the least.
 #[test]

@@ -54,7 +54,8 @@ pub enum Placement {
     Pimnast,
     /// Interleaving units along matrix columns. All banks work on one column, and
     /// only those that hold its units do work. A unit has more sums than registers
-    /// to spare, so it is worked off in parts, each over all columns.
+    /// to spare, so it is worked off in parts of `tile` rows, each over all columns: of
+    /// those that fit, the parts of least time.
     ColumnMajor,
     /// Tiles of one shape for every matrix (`tile` rows, one by default), column of
     /// tiles by column of tiles, as Newton places them: inputs are sent once, and

@@ -139,11 +139,14 @@ pub enum PlanError {
     },
     /// A tile height that does not exist.
     #[error(
-        "`tile` is {m}, and a tile of that many rows does not exist; allowed are powers of two up to {max}"
+        "`tile` is {m}, and a tile of that many rows does not exist; allowed are powers of two {}{max}",
+        if *min == 1 { "up to ".to_owned() } else { format!("from {min} to ") }
     )]
     TileHeight {
         /// Rows as given.
         m: u64,
+        /// Elements of a word where columns lie one after the other, else 1.
+        min: u64,
         /// Elements of one interleaving unit.
         max: u64,
     },
@@ -566,9 +569,6 @@ fn check_baseline(format: Format, policy: &Policy) -> Result<(), PlanError> {
     if policy.placement == Placement::FixedTile {
         return Ok(());
     }
-    if matches!(policy.tile, TilePolicy::Fixed(_)) {
-        return refuse("tile height of its own", "`tile = \"auto\"`");
-    }
     if matches!(policy.cr_degree, CrDegree::Fixed(degree) if degree.get() > 1) {
         return refuse("CR degree", "`cr_degree = 1`");
     }
@@ -661,7 +661,7 @@ fn choose_tile(
     policy: &Policy,
 ) -> Result<TileShape, PlanError> {
     let tile = match (policy.placement, policy.tile) {
-        (Placement::ColumnMajor, _) => {
+        (Placement::ColumnMajor, TilePolicy::Auto) => {
             // As much of an interleaving unit, or of a column if that is shorter, as the registers hold, at least a
             // word.
             let column = gemv.m().checked_next_power_of_two().unwrap_or(tile_elements);
@@ -669,10 +669,14 @@ fn choose_tile(
             while m > registers.lanes && !registers.fit(m) {
                 m /= 2;
             }
-            fixed_tile(m, tile_elements)?
+            fixed_tile(m, 1, tile_elements)?
         }
-        (_, TilePolicy::Fixed(m)) => fixed_tile(u64::from(m.get()), tile_elements)?,
-        (Placement::FixedTile, _) => fixed_tile(1, tile_elements)?,
+        // A word holds nothing but rows of one column.
+        (Placement::ColumnMajor, TilePolicy::Fixed(m)) => {
+            fixed_tile(u64::from(m.get()), registers.lanes.min(tile_elements), tile_elements)?
+        }
+        (_, TilePolicy::Fixed(m)) => fixed_tile(u64::from(m.get()), 1, tile_elements)?,
+        (Placement::FixedTile, _) => fixed_tile(1, 1, tile_elements)?,
         (Placement::Best | Placement::Pimnast, TilePolicy::Auto) => {
             tile_shape(gemv.m(), banks, tile_elements, |m| registers.fit(m))
         }
@@ -685,19 +689,21 @@ fn choose_tile(
             inputs: registers.inputs,
             least: registers.least_inputs(m),
             have: registers.count,
-            lower: policy.placement != Placement::ColumnMajor
-                && (0..m.ilog2()).any(|it| registers.fit(1 << it)),
+            lower: (0..m.ilog2())
+                .map(|it| 1 << it)
+                .filter(|it| policy.placement != Placement::ColumnMajor || registers.lanes <= *it)
+                .any(|it| registers.fit(it)),
         });
     }
     Ok(tile)
 }
 
-/// The tile of a given height.
-fn fixed_tile(m: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
-    if m.is_power_of_two() && m <= tile_elements {
+/// The tile of a given height, which is at least `min`.
+fn fixed_tile(m: u64, min: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
+    if m.is_power_of_two() && (min..=tile_elements).contains(&m) {
         Ok(TileShape { m, k: tile_elements / m })
     } else {
-        Err(PlanError::TileHeight { m, max: tile_elements })
+        Err(PlanError::TileHeight { m, min, max: tile_elements })
     }
 }
 

@@ -284,11 +284,15 @@ impl GemvStudy {
         }
     }
 
+    /// Whether there is more than one tile to choose from.
+    fn has_tiles(&self) -> bool {
+        self.tile == TilePolicy::Auto && matches!(self.placement, Placement::Best | Placement::ColumnMajor)
+    }
+
     /// The tiles to choose from.
     fn tiles(&self, machine: &Machine) -> Vec<TilePolicy> {
-        let policy = self.policy();
-        if policy.tile != TilePolicy::Auto || policy.placement != Placement::Best {
-            return vec![policy.tile];
+        if !self.has_tiles() {
+            return vec![self.tile];
         }
         let elements = machine.interleave_bytes.get().saturating_mul(8) / self.format.element_bits();
         let heights = (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= elements);
@@ -301,7 +305,7 @@ impl GemvStudy {
         let Site { machine, .. } = site;
         let policy = self.policy();
         // A fixed tile still leaves the degree to choose.
-        let any_tile = policy.tile == TilePolicy::Auto && policy.placement == Placement::Best;
+        let any_tile = self.has_tiles();
         let any_degree = policy.cr_degree == CrDegree::Auto
             && matches!(policy.placement, Placement::Best | Placement::FixedTile);
         if !any_tile && !any_degree {

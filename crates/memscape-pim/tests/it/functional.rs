@@ -381,7 +381,7 @@ fn baselines_refuse_what_they_do_not_know() {
     );
     assert_eq!(
         refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))),
-        r#"`placement = "column-major"` has no tile height of its own; use `tile = "auto"`"#
+        "`tile` is 16, and a tile of that many rows does not exist; allowed are powers of two from 32 to 256"
     );
     assert_eq!(
         refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))),

@@ -410,6 +410,28 @@ fn memory_holds_experts_that_no_token_meets() {
     }
 }
 
+/// A part of a unit that the registers have just room for may end in rows that the matrix has not.
+#[test]
+fn more_registers_do_not_slow_the_column_major_order() {
+    let of = |m: u64, tile: TilePolicy, registers: u32| {
+        let mut study =
+            GemvStudy { m: NonZeroU64::new(m), k: NonZeroU64::new(4096), tile, ..GemvStudy::default() };
+        study.placement = Placement::ColumnMajor;
+        (study.pim.registers, study.pim.input_registers) =
+            (NonZeroU32::new(registers).unwrap(), NonZeroU32::new(4).unwrap());
+        study.answer()
+    };
+    for m in [1, 33, 129, 257, 4096] {
+        let times = (6..40).filter_map(|it| of(m, TilePolicy::Auto, it).ok()).map(|it| it.time_ns);
+        let times: Vec<f64> = times.collect();
+        assert!(times.len() > 20 && times.is_sorted_by(|a, b| a >= b), "{m}: {times:?}");
+    }
+    let [low, tall] =
+        [64, 128].map(|it| of(129, TilePolicy::Fixed(NonZeroU32::new(it).unwrap()), 12).unwrap());
+    assert!(low.time_ns < tall.time_ns);
+    assert_eq!(of(129, TilePolicy::Auto, 12).unwrap().m_tile, 64);
+}
+
 /// One row-block after the other fills more rows of a bank than several that share them.
 #[test]
 fn a_bank_that_holds_only_higher_degrees_gets_one() {
