@@ -52,11 +52,11 @@ fn spreads_are_those_of_the_claims() {
 
 #[test]
 fn measurements_are_scored_by_what_was_said() {
-    let first = said().unwrap().remove(0);
+    let (first, other) = (said().unwrap().remove(0), said().unwrap().remove(1));
     let measured = |id: &str, value: f64| {
         format!("[[measured]]\nid = \"{id}\"\nvalue = {value:e}\nsource = \"nobody\"\n")
     };
-    let both = measured(&first.id, first.interval.value) + &measured(&first.id, first.interval.high * 2.0);
+    let both = measured(&first.id, first.interval.value) + &measured(&other.id, other.interval.high * 2.0);
     let scores = score(&both).unwrap();
     assert!(scores[0].inside && scores[0].error.abs() < 1e-12);
     assert!(!scores[1].inside && scores[1].error < 0.0);
@@ -64,5 +64,8 @@ fn measurements_are_scored_by_what_was_said() {
     let slip = error(&measured("sg2042.llama-2-7b.generatoin", 1.0));
     assert!(slip.contains("did you mean"), "{slip}");
     assert!(error(&measured(&first.id, 0.0)).contains("above 0"));
+    let twice = measured(&first.id, 1.0) + &measured(&first.id, 2.0);
+    assert!(error(&twice).contains("is measured twice; give one value"), "{}", error(&twice));
+    assert!(error("measured = []").contains("is empty"));
     assert!(error("[[measured]]\nid = \"x\"\nvalue = 1").contains("source"));
 }
