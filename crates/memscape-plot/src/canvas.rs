@@ -155,6 +155,20 @@ impl Scene {
         self.shade(rect, colour, 1.0);
     }
 
+    /// White strokes across a box.
+    pub fn hatch(&mut self, rect: Rect) {
+        const APART: f64 = 3.0;
+        // From the corner at the lower left: along the bottom and up the left side.
+        let mut across = APART / 2.0;
+        while across < rect.width() + rect.height() {
+            let low = (rect.left + across.min(rect.width()), rect.bottom - (across - rect.width()).max(0.0));
+            let high =
+                (rect.left + (across - rect.height()).max(0.0), rect.bottom - across.min(rect.height()));
+            self.line(low, high, 0.7, WHITE);
+            across += APART;
+        }
+    }
+
     /// A box that lets through what is under it.
     pub fn shade(&mut self, rect: Rect, colour: Colour, opacity: f64) {
         self.shapes.push(Shape::Box { rect, colour, opacity });

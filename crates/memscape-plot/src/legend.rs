@@ -1,7 +1,6 @@
 //! The legend: a row of keys above the plot, broken into rows where needed.
 
 use crate::canvas::{Align, Fill, Marker, Rect, Scene};
-use crate::series::hatch;
 use crate::style::{CURVE_WIDTH, Colour, Font, INK, REFERENCE_WIDTH};
 
 /// How a series looks.
@@ -45,7 +44,7 @@ impl Key {
                 let rect = Rect { left: x, top: y - 2.7, right: x + 7.0, bottom: y + 2.7 };
                 scene.fill(rect, colour);
                 if matches!(self, Self::Bar { hatched: true, .. }) {
-                    hatch(scene, rect);
+                    scene.hatch(rect);
                 }
             }
             Self::Curve { colour, marker, dash } => {

@@ -65,20 +65,7 @@ pub(crate) fn colour_of(series: &[Series], index: usize) -> Colour {
 pub(crate) fn draw_bar(scene: &mut Scene, rect: Rect, series: &[Series], index: usize) {
     scene.fill(rect, colour_of(series, index));
     if series[index].hatched {
-        hatch(scene, rect);
-    }
-}
-
-/// White strokes across a box.
-pub(crate) fn hatch(scene: &mut Scene, rect: Rect) {
-    const APART: f64 = 3.0;
-    // From the corner at the lower left: along the bottom and up the left side.
-    let mut across = APART / 2.0;
-    while across < rect.width() + rect.height() {
-        let low = (rect.left + across.min(rect.width()), rect.bottom - (across - rect.width()).max(0.0));
-        let high = (rect.left + (across - rect.height()).max(0.0), rect.bottom - across.min(rect.height()));
-        scene.line(low, high, 0.7, WHITE);
-        across += APART;
+        scene.hatch(rect);
     }
 }
 
