@@ -3,11 +3,11 @@
 use memscape::explore;
 use memscape::riscv::census::{Census, Observed, Operand, Shape};
 use memscape::riscv::quant::{
-    BLOCK, Q8_0_BYTES, block_bytes, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
+    BLOCK, Q8_0_BYTES, dequantise_q4_0, dequantise_q8_0, matrix_bytes, quantise_q4_0, quantise_q8_0,
 };
 use memscape::riscv::vector::Counts;
 use memscape::riscv::{CensusStudy, KernelStudy};
-use memscape::workload::Format;
+use memscape::workload::GgmlType;
 use memscape::{Runs, explain_census};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -76,9 +76,9 @@ pub fn riscv_explain(
     Ok(plain.collect())
 }
 
-fn block_format(name: &str) -> PyResult<Format> {
+fn block_format(name: &str) -> PyResult<GgmlType> {
     match name.parse() {
-        Ok(format @ (Format::Q4_0 | Format::Q8_0)) => Ok(format),
+        Ok(kind @ (GgmlType::Q4_0 | GgmlType::Q8_0)) => Ok(kind),
         _ => Err(to_py_err(format!("`{name}` has no blocks; allowed are \"q4_0\", \"q8_0\""))),
     }
 }
@@ -87,7 +87,7 @@ fn block_format(name: &str) -> PyResult<Format> {
 pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> PyResult<Bound<'py, PyBytes>> {
     let format = block_format(kind)?;
     let bytes = compute(py, move || match format {
-        Format::Q4_0 => quantise_q4_0(&weights),
+        GgmlType::Q4_0 => quantise_q4_0(&weights),
         _ => quantise_q8_0(&weights),
     })?;
     Ok(PyBytes::new(py, &bytes.map_err(to_py_err)?))
@@ -97,7 +97,7 @@ pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> Py
 pub fn riscv_dequantise(py: Python<'_>, kind: &str, data: Vec<u8>) -> PyResult<Vec<f32>> {
     let format = block_format(kind)?;
     let weights = compute(py, move || match format {
-        Format::Q4_0 => dequantise_q4_0(&data),
+        GgmlType::Q4_0 => dequantise_q4_0(&data),
         _ => dequantise_q8_0(&data),
     })?;
     weights.map_err(to_py_err)
@@ -122,7 +122,7 @@ pub fn riscv_multiply(
         )));
     }
     let blocks = columns / BLOCK;
-    let row_bytes = blocks * usize::try_from(block_bytes(study.format)).unwrap_or(usize::MAX);
+    let row_bytes = usize::try_from(matrix_bytes(1, columns as u64, study.format)).unwrap_or(usize::MAX);
     if vectors.len() < blocks * Q8_0_BYTES {
         return Err(to_py_err(format!("the vectors have {} bytes, fewer than one row takes", vectors.len())));
     }

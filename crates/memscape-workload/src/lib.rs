@@ -20,6 +20,7 @@
 //! ```
 
 mod context;
+mod file_type;
 pub mod format;
 mod ggml;
 pub mod gguf;
@@ -32,6 +33,7 @@ pub mod shape;
 mod stored;
 pub mod weights;
 
+pub use file_type::{FileType, FileTypeError};
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePlace};
 pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
+use crate::file_type::FileType;
 use crate::format::Format;
 use crate::ggml::GgmlType;
 use crate::matrices::{Matrix, Projections};
@@ -17,7 +18,7 @@ use crate::operators::Operator;
 use crate::stored::Stored;
 
 /// How weights are stored, for systems to which only their size matters: a [`Format`], a type
-/// of ggml, or `stored`: each matrix as the model's file has it.
+/// of ggml, a mixture that llama.cpp's quantiser makes, or `stored`: each matrix as the model's file has it.
 ///
 /// ```
 /// use memscape_workload::{Model, WeightFormat};
@@ -37,6 +38,8 @@ pub enum WeightFormat {
     Format(Format),
     /// All in one type of ggml that is no [`Format`].
     Ggml(GgmlType),
+    /// As llama.cpp's quantiser mixes them: one of [`FileType::MIXTURES`].
+    File(FileType),
     /// As the model's file has them.
     Stored,
 }
@@ -98,8 +101,8 @@ pub enum WeightsError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{given}` is not how weights are stored; allowed are `stored` (as the model's file has them), int4, int8, fp16, \
-     bf16, fp32, mx-ELEMENT-bBLOCK[-sBITS] such as mx-int8-b32, and ggml's types: {}",
-    ggml_names().collect::<Vec<_>>().join(", ")
+     bf16, fp32, mx-ELEMENT-bBLOCK[-sBITS] such as mx-int8-b32, llama.cpp's mixtures: {}, and ggml's types: {}",
+    FileType::MIXTURES.map(FileType::name).join(", "), ggml_names().collect::<Vec<_>>().join(", ")
 )]
 pub struct WeightFormatError {
     /// The text as given.
@@ -118,11 +121,11 @@ impl Stored {
     }
 }
 
-/// The format of most weights of a described model's file, if it says so and systems can
-/// compute with it.
+/// The file of llama.cpp's quantiser that a described model's own is, if it says so.
 #[must_use]
-pub fn main_format(model: &Value) -> Option<Format> {
-    Stored::of(model)?.main.format()
+pub fn file_type(model: &Value) -> Option<FileType> {
+    let stored = Stored::of(model)?;
+    FileType::of_mostly(stored.main, stored.down_bits)
 }
 
 impl From<Format> for WeightFormat {
@@ -132,12 +135,13 @@ impl From<Format> for WeightFormat {
 }
 
 impl WeightFormat {
-    /// Bits of a weight, the mean over full blocks; none if it is up to the model.
+    /// Bits of a weight, the mean over full blocks, and of most weights in a mixture; none if it is up to the model.
     #[must_use]
     pub const fn mean_bits(self) -> Option<f64> {
         match self {
             Self::Format(format) => Some(format.bits_per_element()),
             Self::Ggml(kind) => Some(kind.bits_per_element()),
+            Self::File(it) => Some(it.main().bits_per_element()),
             Self::Stored => None,
         }
     }
@@ -152,6 +156,7 @@ impl WeightFormat {
             Self::Format(Format::Q4_0) => GgmlType::Q4_0,
             Self::Format(Format::Q8_0) => GgmlType::Q8_0,
             Self::Ggml(kind) => kind,
+            Self::File(it) => return it.fits(model, Projections::Separate),
             // A file's rows are whole blocks, or it is not read.
             Self::Format(_) | Self::Stored => return Ok(()),
         };
@@ -170,6 +175,7 @@ impl WeightFormat {
         let stored = match self {
             Self::Format(format) => Each::Format(format),
             Self::Ggml(kind) => Each::Ggml(kind),
+            Self::File(it) => Each::Stored(it.stored(model)),
             Self::Stored => Each::Stored(model.stored.ok_or(NotStored)?),
         };
         Ok(Weights { model, stored })
@@ -198,6 +204,9 @@ impl FromStr for WeightFormat {
         if let Ok(format) = text.parse() {
             return Ok(Self::Format(format));
         }
+        if let Some(it) = FileType::MIXTURES.into_iter().find(|it| it.name() == text) {
+            return Ok(Self::File(it));
+        }
         let ggml = text.parse::<GgmlType>().ok().filter(|it| it.block_elements() > 1);
         ggml.map(Self::Ggml).ok_or_else(|| WeightFormatError { given: text.to_owned() })
     }
@@ -208,6 +217,7 @@ impl fmt::Display for WeightFormat {
         match self {
             Self::Format(format) => format.fmt(f),
             Self::Ggml(kind) => kind.fmt(f),
+            Self::File(it) => it.fmt(f),
             Self::Stored => f.write_str(STORED),
         }
     }
@@ -218,6 +228,7 @@ impl Serialize for WeightFormat {
         match self {
             Self::Format(format) => format.serialize(serializer),
             Self::Ggml(kind) => serializer.serialize_str(kind.name()),
+            Self::File(it) => serializer.serialize_str(it.name()),
             Self::Stored => serializer.serialize_str(STORED),
         }
     }
@@ -251,10 +262,11 @@ impl JsonSchema for WeightFormat {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let ggml: Vec<&str> = ggml_names().collect();
         let pattern = format!(
-            "^(stored|int4|int8|fp16|bf16|fp32|{}|mx-(int4|int8|fp16|bf16|fp32)-b[0-9]+(-s[0-9]+)?)$",
+            "^(stored|int4|int8|fp16|bf16|fp32|{}|{}|mx-(int4|int8|fp16|bf16|fp32)-b[0-9]+(-s[0-9]+)?)$",
+            FileType::MIXTURES.map(FileType::name).join("|"),
             ggml.join("|")
         );
-        let examples = ["int4", "int8", "fp16", "bf16", "fp32", "q4_0", "q8_0", "q4_k", "stored"];
+        let examples = ["int4", "int8", "fp16", "bf16", "fp32", "q4_0", "q8_0", "q4_k", "q4_k_m", "stored"];
         json_schema!({ "type": "string", "pattern": pattern, "examples": examples })
     }
 }

@@ -130,11 +130,11 @@
 //! ```
 //! use memscape::riscv::census::Shape;
 //! use memscape::riscv::dispatch::{Criteria, Path, Product, dispatch};
-//! use memscape::workload::Format;
+//! use memscape::workload::GgmlType;
 //!
 //! let shape = Shape { shared: 4096, dst0: 4096, dst1: 1 };
 //! let token =
-//!     Product { shape, format: Format::Q4_0, first_contiguous: true, second_contiguous: true, indexed: false };
+//!     Product { shape, format: GgmlType::Q4_0, first_contiguous: true, second_contiguous: true, indexed: false };
 //! assert_eq!(dispatch(&token, &Criteria::default()), Path::Default);
 //! assert_eq!(dispatch(&token, &Criteria { custom: true, ..Criteria::default() }), Path::Custom);
 //! ```

@@ -70,7 +70,7 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new(
         "riscv-sg2042.table5_1",
         "Time of one token by operation",
-        "Llama 2 7B, Q4_0, batch 1, prompt 10, 64 threads, interleaved pages; SG2042, 64 cores, DDR4-3200.",
+        "Llama 2 7B, Q4_K_M, batch 1, prompt 10, 64 threads, interleaved pages; SG2042, 64 cores, DDR4-3200.",
         table5_1::table,
         table5_1::plot,
     ),

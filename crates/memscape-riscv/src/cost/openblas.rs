@@ -1,7 +1,7 @@
 //! OpenBLAS on one core: dequantising for it, its packing and its micro-kernels.
 
 use memscape_units::{Cycles, Nanoseconds};
-use memscape_workload::Format;
+use memscape_workload::GgmlType;
 
 use super::vector::{Counts, Floats, Sew, VectorMachine};
 use crate::hardware::Core;
@@ -16,16 +16,24 @@ pub const MICRO_ROWS: u64 = 16;
 /// Columns of OpenBLAS' micro-kernel for the C910V.
 pub const MICRO_COLUMNS: u64 = 4;
 
-/// Scalar instructions that dequantise one block, and what they move.
+/// Scalar instructions that dequantise one block, what they move, and its weights.
 ///
 /// # Source
 /// ggml's `dequantize_row_q4_0` and `dequantize_row_q8_0` as GCC 12.2 compiles them (-O3,
-/// rv64gc): Q4_0 unrolled, 184 instructions; Q8_0 a loop, 234.
-fn dequantise_counts(format: Format) -> Counts {
+/// rv64gc): Q4_0 unrolled, 184 instructions; Q8_0 a loop, 234. Those of blocks of 256 as it compiles them, executed.
+fn dequantise_counts(kind: GgmlType) -> (Counts, u64) {
     let mut machine = VectorMachine::<false>::new(128, 128);
     let block = BLOCK as u64;
-    match format {
-        Format::Q4_0 => {
+    let mut of_256 = |all: u64, loads: u64| {
+        machine.scalar(all - loads - 256);
+        machine.spill(loads, 256);
+        (machine.counts, 256)
+    };
+    match kind {
+        GgmlType::Q4K => return of_256(2330, 280),
+        GgmlType::Q5K => return of_256(3895, 536),
+        GgmlType::Q6K => return of_256(3676, 450),
+        GgmlType::Q4_0 => {
             // lbu; andi, srliw, two addiw, two fcvt, two fmul; two fsw
             for _ in 0..block / 2 {
                 machine.scalar(8);
@@ -34,7 +42,7 @@ fn dequantise_counts(format: Format) -> Counts {
             machine.scalar(6);
             machine.spill(2, 0);
         }
-        Format::Q8_0 => {
+        GgmlType::Q8_0 => {
             // lb; two addi, fcvt, fmul, bne; fsw
             for _ in 0..block {
                 machine.scalar(5);
@@ -51,27 +59,27 @@ fn dequantise_counts(format: Format) -> Counts {
             }
         }
     }
-    machine.counts
+    (machine.counts, block)
 }
 
-/// Time of one core to compute one dequantised weight; `format` is one of
-/// [`FORMATS`](crate::mapping::quant::FORMATS).
+/// Time of one core to compute one dequantised weight of a type that there is code for.
 #[must_use]
-pub fn dequantise(core: &Core, format: Format) -> Nanoseconds {
-    if format == Format::FP32 {
+pub fn dequantise(core: &Core, kind: GgmlType) -> Nanoseconds {
+    if kind == GgmlType::F32 {
         return Nanoseconds::ZERO;
     }
-    core.cycle() * core.cycles(&dequantise_counts(format)).total.as_f64() / float(BLOCK as u64)
+    let (counts, weights) = dequantise_counts(kind);
+    core.cycle() * core.cycles(&counts).total.as_f64() / float(weights)
 }
 
 /// Bytes that dequantising so many rows and columns moves: as stored in, single precision out.
 #[must_use]
-pub fn dequantised_bytes(rows: u64, columns: u64, format: Format) -> u64 {
-    if format == Format::FP32 {
+pub fn dequantised_bytes(rows: u64, columns: u64, kind: GgmlType) -> u64 {
+    if kind == GgmlType::F32 {
         return 0;
     }
-    let out = matrix_bytes(rows, stored_columns(columns, format), Format::FP32);
-    matrix_bytes(rows, columns, format).saturating_add(out)
+    let out = matrix_bytes(rows, stored_columns(columns, kind), GgmlType::F32);
+    matrix_bytes(rows, columns, kind).saturating_add(out)
 }
 
 /// Time of one core to pack one input: a load from a column that lies in a row, and a store to its place among four.

@@ -1,20 +1,21 @@
 //! What graphs cost: passes of some columns through the model.
 
+use std::ops::Range;
+
 use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Gemv, Llm, Matrix, Projections};
+use memscape_workload::{FileType, Gemv, GgmlType, Llm, Matrix, Projections};
 
-use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
+use super::kernels::{Code, Kernel, KernelError, count_halve, count_inputs};
 use super::memory::{Found, Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, micro_kernel, pack_input};
-use super::vector::Counts;
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
 use crate::mapping::conversation::{Columns, Graphs};
 use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
 use crate::mapping::graph::{Graph, SYNCS_PER_PRODUCT, follows_attention};
 use crate::mapping::placement::Placed;
-use crate::mapping::quant::{BLOCK, block_bytes, matrix_bytes, stored_columns};
+use crate::mapping::quant::{BLOCK, input_type, matrix_bytes, stored_columns};
 use crate::number::float;
 
 parts! {
@@ -172,17 +173,17 @@ pub struct Work {
 
 impl Work {
     /// OpenBLAS: dequantises, packs, then multiplies four columns at a time.
-    fn blas(core: &Core, format: Format) -> Self {
+    fn blas(core: &Core, kind: GgmlType) -> Self {
         let weights = float(BLOCK as u64);
         Self {
             kernel: Kernel::Openblas,
             block: micro_kernel(core) * weights,
             rows: MICRO_ROWS,
             columns: MICRO_COLUMNS,
-            dequantise: dequantise(core, format) * weights,
+            dequantise: dequantise(core, kind) * weights,
             pack: core.pack_ns * weights,
             pack_input: pack_input(core),
-            copied: if format == Format::FP32 { 0 } else { block_bytes(Format::FP32) },
+            copied: if kind == GgmlType::F32 { 0 } else { 4 * BLOCK as u64 },
         }
     }
 
@@ -205,11 +206,48 @@ impl Work {
     }
 }
 
+/// The ways to multiply with weights of one type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ways {
+    /// The type.
+    pub kind: GgmlType,
+    /// The code that is asked for, or llama.cpp's own where that is not written for the type.
+    code: Code,
+    /// OpenBLAS.
+    blas: Work,
+    /// The thesis' kernels.
+    custom: Work,
+    /// What is left for everything else: llama.cpp's own code, or `vector` in its place.
+    default: Work,
+    /// Time per input to make what the weights are multiplied with of it: one thread does it for all.
+    convert: Nanoseconds,
+}
+
+impl Ways {
+    fn of(kind: GgmlType, core: &Core, software: &Software) -> Result<Self, KernelError> {
+        let (asked, factor) = (Code { format: kind, ..software.code }, software.compiler_factor);
+        let own = Code { kernel: Kernel::Default, ..asked };
+        let written = asked.kernel == Kernel::Openblas || asked.check().is_ok();
+        let taken = if written { asked } else { own };
+        let blas = Work::blas(core, kind);
+        let custom = if taken.kernel == Kernel::Openblas { blas } else { Work::of(&taken, core, factor)? };
+        let default = match taken.kernel {
+            Kernel::Default | Kernel::Vector => custom,
+            _ => Work::of(&own, core, factor)?,
+        };
+        let (counts, inputs) = count_inputs(asked.compiler, input_type(kind));
+        let convert = core.cycle() * (factor * core.cycles(&counts).total.as_f64()) / float(inputs);
+        Ok(Self { kind, code: taken, blas, custom, default, convert })
+    }
+}
+
 /// How ggml is built and compiled for a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Software {
-    /// The code for products that BLAS does not get; `openblas` if it gets all.
+    /// The code for products that BLAS does not get, for the type of most weights; `openblas` if it gets all.
     pub code: Code,
+    /// How the weights are stored.
+    pub file: FileType,
     /// Cycles of that code relative to those counted.
     pub compiler_factor: f64,
     /// With BLAS or without.
@@ -231,13 +269,13 @@ impl Software {
         }
     }
 
-    /// Who multiplies a weight matrix of `rows` x `columns` with so many vectors; one of experts, which an index
-    /// picks, if it is `indexed`.
+    /// Who multiplies a weight matrix of `rows` x `columns` of a type with so many vectors; one of experts, which an
+    /// index picks, if it is `indexed`.
     #[must_use]
-    pub fn path(&self, rows: u64, columns: u64, vectors: u64, indexed: bool) -> Path {
+    pub fn path(&self, format: GgmlType, [rows, columns]: [u64; 2], vectors: u64, indexed: bool) -> Path {
         let product = Product {
             shape: Shape { shared: columns, dst0: rows, dst1: vectors },
-            format: self.code.format,
+            format,
             first_contiguous: true,
             second_contiguous: true,
             indexed,
@@ -247,7 +285,7 @@ impl Software {
 }
 
 /// Threads at work on one model: the rates and times that all its graphs share.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Crew {
     /// Where they are.
     pub placed: Placed,
@@ -259,14 +297,8 @@ pub struct Crew {
     pub core: Core,
     /// How ggml chooses between the ways to multiply.
     pub software: Software,
-    /// OpenBLAS.
-    pub blas: Work,
-    /// The thesis' kernels.
-    pub custom: Work,
-    /// What is left for everything else: llama.cpp's own code, or `vector` in its place.
-    pub default: Work,
-    /// Time per block of inputs to make what weights are multiplied with of them: one thread does it for all.
-    pub convert: Nanoseconds,
+    /// How each type of weights is multiplied.
+    pub ways: Vec<Ways>,
     /// Time of one core per multiply-accumulate of attention.
     pub attention: Nanoseconds,
     /// Time per input of attention, a query's or a score, to halve its precision: one thread does it for all.
@@ -278,33 +310,27 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Threads placed so, with this code for the products with so many bytes of weights.
+    /// Threads placed so, with this code for the products with so many bytes of weights of these types.
     ///
     /// # Errors
     /// [`KernelError`] if there is no such code.
     pub fn new(
         placed: Placed,
         software: Software,
+        kinds: &[GgmlType],
         weights: Bytes,
         hierarchy: &Hierarchy<'_>,
         sync: Nanoseconds,
         balancing: f64,
     ) -> Result<Self, KernelError> {
         let (core, asked, factor) = (hierarchy.core, software.code, software.compiler_factor);
-        let blas = Work::blas(core, asked.format);
-        let own = if asked.kernel == Kernel::Openblas { blas } else { Work::of(&asked, core, factor)? };
-        let default = match asked.kernel {
-            Kernel::Default | Kernel::Vector => own,
-            _ => Work::of(&Code { kernel: Kernel::Default, ..asked }, core, factor)?,
-        };
-        let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..asked };
-        let block = |it: &Counts| core.cycle() * (factor * core.cycles(it).total.as_f64());
-        let halve = block(&count_halve(asked.compiler));
-        let convert = match asked.format {
-            Format::FP16 => halve,
-            Format::FP32 => Nanoseconds::ZERO,
-            _ => block(&count_quantise(asked.compiler)),
-        };
+        // Nobody asks for a kernel that has nothing to do.
+        if asked.kernel != Kernel::Openblas {
+            asked.check()?;
+        }
+        let ways = kinds.iter().map(|it| Ways::of(*it, core, &software)).collect::<Result<_, _>>()?;
+        let scalar = Code { kernel: Kernel::Default, format: GgmlType::F16, ..asked };
+        let halve = core.cycle() * (factor * core.cycles(&count_halve(asked.compiler)).total.as_f64());
         let attention = Work::of(&scalar, core, factor)?.block / float(BLOCK as u64);
         let sync_point = sync * (f64::from(placed.threads) * placed.thread_stretch(hierarchy.numa));
         let rates = Rates::of(&placed, hierarchy);
@@ -314,15 +340,20 @@ impl Crew {
             core: *core,
             weights: rates.find(weights),
             software,
-            blas,
-            custom: own,
-            default,
-            convert,
+            ways,
             attention,
             halve: halve / float(BLOCK as u64),
             sync_point,
             balancing,
         })
+    }
+
+    /// How weights of a type are multiplied.
+    ///
+    /// # Panics
+    /// If none of the model's is of it.
+    fn ways(&self, kind: GgmlType) -> &Ways {
+        self.ways.iter().find(|it| it.kind == kind).expect("all types of the file are there")
     }
 
     fn cores(&self) -> f64 {
@@ -331,8 +362,7 @@ impl Crew {
 
     /// Time of one core per block of a matrix of so many rows and blocks, and so many columns: a
     /// tile's, or the mean where some are left over.
-    fn block(&self, work: &Work, rows: u64, row_blocks: u64) -> Nanoseconds {
-        let code = &self.software.code;
+    fn block(&self, code: &Code, work: &Work, rows: u64, row_blocks: u64) -> Nanoseconds {
         let (tile_rows, tile_blocks) = code.tile();
         let whole = rows.is_multiple_of(tile_rows as u64) && row_blocks.is_multiple_of(tile_blocks as u64);
         if whole || work.kernel != code.kernel {
@@ -344,7 +374,7 @@ impl Crew {
         shares.fold(Nanoseconds::ZERO, |sum, it| sum + it)
     }
 
-    /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
+    /// A weight matrix of `rows` x `columns` of a type times `vectors` vectors: computing and
     /// reading, from memory where nobody has read them yet. ggml's own code meets quantised weights with quantised
     /// inputs.
     ///
@@ -352,11 +382,11 @@ impl Crew {
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
     /// converts all inputs to what the weights' format is multiplied with, and the others wait.
     #[must_use]
-    pub fn product(&self, rows: u64, columns: u64, vectors: u64, cold: bool) -> GraphCost {
-        let multiplied = self.multiply([rows, columns], vectors, cold, false);
-        match self.software.path(rows, columns, vectors, false) {
+    pub fn product(&self, kind: GgmlType, shape: [u64; 2], vectors: u64, cold: bool) -> GraphCost {
+        let multiplied = self.multiply(kind, shape, vectors, cold, false);
+        match self.software.path(kind, shape, vectors, false) {
             Path::Blas => multiplied,
-            Path::Custom | Path::Default => multiplied.and(self.converted(columns, vectors), 1),
+            Path::Custom | Path::Default => multiplied.and(self.converted(kind, shape[1], vectors), 1),
         }
     }
 
@@ -370,7 +400,7 @@ impl Crew {
     pub fn experts(
         &self,
         model: &Llm,
-        (matrix, gemv): (Matrix, Gemv),
+        (matrix, gemv, kind): (Matrix, Gemv, GgmlType),
         layers: u64,
         vectors: u64,
         cold: bool,
@@ -379,19 +409,20 @@ impl Crew {
         let of_each = if layers == 0 || vectors == 0 { [(0, 0); 2] } else { some.ffn_instances(vectors) };
         let (mut cost, mut instances) = (GraphCost::ZERO, 0);
         for (count, met) in of_each {
-            cost = cost.and(self.multiply([gemv.m(), gemv.k()], met, cold, true), count);
+            cost = cost.and(self.multiply(kind, [gemv.m(), gemv.k()], met, cold, true), count);
             instances += count;
         }
         let after = matches!(matrix, Matrix::Down | Matrix::Fc2);
         let inputs = if after { model.active_ffn_count() } else { 1 };
-        let cost = cost.and(self.converted(gemv.k(), inputs * vectors), layers);
+        let cost = cost.and(self.converted(kind, gemv.k(), inputs * vectors), layers);
         ExpertsCost { cost, instances, visits: model.active_ffn_count() * vectors * layers }
     }
 
-    /// Inputs of so many elements each made what weights are multiplied with.
-    fn converted(&self, elements: u64, inputs: u64) -> GraphCost {
-        let blocks = elements.div_ceil(BLOCK as u64) * inputs;
-        GraphCost { kernel: self.convert * float(blocks), ..GraphCost::ZERO }
+    /// Inputs of so many elements each made what weights of a type are multiplied with: whole blocks.
+    fn converted(&self, kind: GgmlType, elements: u64, inputs: u64) -> GraphCost {
+        let block = input_type(kind).block_elements().max(BLOCK as u64);
+        let made = elements.next_multiple_of(block) * inputs;
+        GraphCost { kernel: self.ways(kind).convert * float(made), ..GraphCost::ZERO }
     }
 
     /// A matrix times vectors that are what it is multiplied with: each thread has whole rows, or whole vectors where
@@ -402,19 +433,27 @@ impl Crew {
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: of fewer than four chunks for each thread, all get one
     /// slice of the longer side. More than that are taken as threads come to them, which is read as no more even
     /// (chunks of 64 rows of one vector would be up to 12 % less so), unless it was told of NUMA nodes.
-    fn multiply(&self, [rows, columns]: [u64; 2], vectors: u64, cold: bool, indexed: bool) -> GraphCost {
+    fn multiply(
+        &self,
+        kind: GgmlType,
+        [rows, columns]: [u64; 2],
+        vectors: u64,
+        cold: bool,
+        indexed: bool,
+    ) -> GraphCost {
         if vectors == 0 {
             return GraphCost::ZERO;
         }
-        let work = match self.software.path(rows, columns, vectors, indexed) {
-            Path::Blas => &self.blas,
-            Path::Custom => &self.custom,
-            Path::Default => &self.default,
+        let ways = self.ways(kind);
+        let work = match self.software.path(kind, [rows, columns], vectors, indexed) {
+            Path::Blas => &ways.blas,
+            Path::Custom => &ways.custom,
+            Path::Default => &ways.default,
         };
-        let (format, block) = (self.software.code.format, BLOCK as u64);
-        let stored = stored_columns(columns, format);
+        let block = BLOCK as u64;
+        let stored = stored_columns(columns, kind);
         let row_blocks = float(stored) / float(block);
-        let bytes = Bytes(matrix_bytes(rows, columns, format));
+        let bytes = Bytes(matrix_bytes(rows, columns, kind));
         let copy = Bytes(rows * stored * work.copied / block);
         let (blas, elements) = (work.kernel == Kernel::Openblas, columns * vectors);
         // What the busiest thread has of what is not shared.
@@ -428,7 +467,7 @@ impl Crew {
         };
         // Whole vectors meet all rows, which takes no less to read than a thread's own.
         let rates = self.rates.where_busiest_has(float(busiest(rows)) * self.cores() / float(rows));
-        let block = self.block(work, rows, columns.div_ceil(block));
+        let block = self.block(&ways.code, work, rows, stored.div_ceil(block));
         let multiply = block * (float(tiles) * float(work.rows) * row_blocks);
         let pack = work.pack * blocks;
         let panel = busiest(wide).saturating_mul(work.columns).min(vectors);
@@ -514,28 +553,33 @@ impl Crew {
     /// All of these graphs, operator by operator; those that only synchronise are one, the last.
     #[must_use]
     pub fn operators(&self, model: &Llm, projections: Projections, graphs: &[Graphs]) -> Vec<GraphOperator> {
-        let layers = u64::from(model.layers);
+        let (layers, file) = (u64::from(model.layers), self.software.file);
         let count: u64 = graphs.iter().map(|it| it.count).sum();
         let mut operators = Vec::with_capacity(16);
-        // `of`: vectors of each product, and products of a graph.
+        // `of`: vectors of each product, and the layers that have it.
         let mut product =
-            |matrix: Matrix, gemv: Gemv, of: &dyn Fn(&Columns) -> [(u64, u64); 2], meetings: u64| {
+            |matrix: Matrix, gemv: Gemv, of: &dyn Fn(&Columns) -> [(u64, Range<u32>); 2], meetings: u64| {
                 let mut cost = self.meet(meetings * count);
                 let (mut macs, mut bytes) = (0.0, 0.0);
                 let (rows, width) = (gemv.m(), gemv.k());
-                let of_one = float(matrix_bytes(rows, width, self.software.code.format));
                 for it in graphs {
-                    for (vectors, products) in of(&it.columns).into_iter().filter(|it| it.0 > 0) {
+                    let of_types =
+                        of(&it.columns).into_iter().filter(|it| it.0 > 0).flat_map(|(vectors, of)| {
+                            file.types(model, matrix, of)
+                                .into_iter()
+                                .map(move |(kind, products)| (vectors, kind, products))
+                        });
+                    for (vectors, kind, products) in of_types {
                         let (once, visits, read) = if is_experts(model, matrix) {
-                            let it = self.experts(model, (matrix, gemv), products, vectors, it.cold);
+                            let it = self.experts(model, (matrix, gemv, kind), products, vectors, it.cold);
                             (it.cost, it.visits, it.instances)
                         } else {
-                            let once = self.product(rows, width, vectors, it.cold);
+                            let once = self.product(kind, [rows, width], vectors, it.cold);
                             (GraphCost::ZERO.and(once, products), vectors * products, products)
                         };
                         cost = cost.and(once, it.count);
                         macs += float(it.count) * float(visits) * float(rows * width);
-                        bytes += float(it.count) * float(read) * of_one;
+                        bytes += float(it.count) * float(read) * float(matrix_bytes(rows, width, kind));
                     }
                 }
                 operators.push(GraphOperator { name: matrix.name(), cost, macs, bytes });
@@ -544,15 +588,15 @@ impl Crew {
             // After its attention, the last layer goes on with the outputs alone.
             let of = |it: &Columns| {
                 if follows_attention(matrix) && it.all > it.outputs {
-                    [(it.all, layers - 1), (it.outputs, 1)]
+                    [(it.all, 0..model.layers - 1), (it.outputs, model.layers - 1..model.layers)]
                 } else {
-                    [(it.all, layers), (0, 0)]
+                    [(it.all, 0..model.layers), (0, 0..0)]
                 }
             };
             product(matrix, gemv, &of, layers * SYNCS_PER_PRODUCT);
         }
-        let all = |it: &Columns| [(it.all, 1), (0, 0)];
-        let outputs = |it: &Columns| [(it.outputs, 1), (0, 0)];
+        let all = |it: &Columns| [(it.all, 0..1), (0, 0..0)];
+        let outputs = |it: &Columns| [(it.outputs, 0..1), (0, 0..0)];
         if model.projects_embedding() {
             let inwards = model.gemv(Matrix::ProjectIn).into_iter();
             inwards.for_each(|it| product(Matrix::ProjectIn, it, &all, SYNCS_PER_PRODUCT));

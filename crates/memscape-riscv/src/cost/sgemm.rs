@@ -1,7 +1,7 @@
 //! Products in single precision: OpenBLAS, and the thesis' vector SGEMM.
 
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Gemm};
+use memscape_workload::{Format, Gemm, GgmlType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub struct Sgemm {
     /// Its shape.
     pub gemm: Gemm,
     /// How the weights are stored; single precision for vector code.
-    pub format: Format,
+    pub format: GgmlType,
     /// Who multiplies.
     pub method: Method,
     /// Registers that a vector takes, of vector code.
@@ -124,7 +124,7 @@ impl Sgemm {
             Method::Openblas => {
                 // Packing is no faster than the weights, or what they are dequantised into, are read.
                 let bytes = self.gemm.weight_bytes(Format::FP32);
-                let first = if self.format == Format::FP32 { Found::IN_MEMORY } else { rates.find(bytes) };
+                let first = if self.format == GgmlType::F32 { Found::IN_MEMORY } else { rates.find(bytes) };
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, first) - cost.pack;
                 // The busiest thread's panels are whole ones.
@@ -146,7 +146,7 @@ impl Sgemm {
                 // Columns after the first find what caches still hold, the first what has just been dequantised.
                 let (bytes, again) = (self.gemm.weight_bytes(Format::FP32), float(columns) - 1.0);
                 let kept = rates.find(bytes);
-                let first = if self.format == Format::FP32 { Found::IN_MEMORY } else { kept };
+                let first = if self.format == GgmlType::F32 { Found::IN_MEMORY } else { kept };
                 cost.memory = rates.read(bytes, first) + rates.read(bytes, kept) * again;
             }
             Method::Listing | Method::Blocked => {

@@ -104,20 +104,20 @@ impl<'a> Told<'a> {
         let start = self.at();
         let [inwards, layer, behind] = std::mem::take(&mut self.operations);
         for it in &inwards {
-            self.operation(*it, graphs, false);
+            self.operation(*it, 0, graphs, false);
         }
-        for index in 1..=self.model.layers {
-            let start = self.at();
+        for layer_index in 0..self.model.layers {
+            let (start, index) = (self.at(), layer_index + 1);
             for it in &layer {
                 // After its attention, the last layer goes on with the outputs alone.
                 let only_outputs = index == self.model.layers
                     && matches!(it, Operation::Product(matrix, _) if follows_attention(*matrix));
-                self.operation(*it, graphs, only_outputs);
+                self.operation(*it, layer_index, graphs, only_outputs);
             }
             self.span(self.layers, &format!("layer {index}"), "layer", start, &[("layer", index.into())]);
         }
         for it in &behind {
-            self.operation(*it, graphs, true);
+            self.operation(*it, 0, graphs, true);
         }
         self.operations = [inwards, layer, behind];
         self.span(self.passes, name, "graph", start, &details(graphs, 1));
@@ -131,26 +131,37 @@ impl<'a> Told<'a> {
         self.span(self.passes, name, "graph", start, &details(step, count));
     }
 
-    fn operation(&mut self, operation: Operation, graphs: &[Graphs], only_outputs: bool) {
+    /// An operation of a layer, counted from 0, or beside them.
+    fn operation(&mut self, operation: Operation, layer: u32, graphs: &[Graphs], only_outputs: bool) {
         let start = self.at();
         let category = match operation {
             Operation::Product(..) => "product",
             Operation::Scores | Operation::Values => "attention",
             Operation::Other(_) => "other",
         };
-        let mut work = GraphCost::ZERO;
+        let (mut work, file) = (GraphCost::ZERO, self.crew.software.file);
         let (mut meetings, mut all) = (0, 0);
         for Graphs { count, columns, cold } in graphs {
             let vectors = if only_outputs { columns.outputs } else { columns.all };
             let once = match operation {
                 // The mean of the layers that are alike.
                 Operation::Product(matrix, gemv) if is_experts(self.model, matrix) => {
-                    let before = u64::from(self.model.layers) - u64::from(columns.all > columns.outputs);
-                    let alike = if only_outputs && columns.all > columns.outputs { 1 } else { before };
-                    let all = self.crew.experts(self.model, (matrix, gemv), alike, vectors, *cold);
+                    let kind = file.type_of(self.model, matrix, layer);
+                    let last = self.model.layers - 1;
+                    let alike = match columns.all > columns.outputs {
+                        true if only_outputs => last..last + 1,
+                        true => 0..last,
+                        false => 0..last + 1,
+                    };
+                    let types = file.types(self.model, matrix, alike);
+                    let alike = types.into_iter().find(|it| it.0 == kind).map_or(1, |it| it.1);
+                    let all = self.crew.experts(self.model, (matrix, gemv, kind), alike, vectors, *cold);
                     all.cost.share(1.0 / float(alike))
                 }
-                Operation::Product(_, gemv) => self.crew.product(gemv.m(), gemv.k(), vectors, *cold),
+                Operation::Product(matrix, gemv) => {
+                    let kind = file.type_of(self.model, matrix, layer);
+                    self.crew.product(kind, [gemv.m(), gemv.k()], vectors, *cold)
+                }
                 // Keys and values are equally many.
                 Operation::Scores | Operation::Values => {
                     self.crew.attention(self.model, columns, 1).share(0.5)

@@ -1,6 +1,6 @@
 //! Which code ggml chooses for one product: Algorithm 1 and Listing 4.3.
 
-use memscape_workload::{Format, Llm, Projections};
+use memscape_workload::{FileType, GgmlType, Llm, Matrix, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Product {
     /// Its dimensions: `ne10`, `ne0`, `ne1`.
     pub shape: Shape,
     /// How the first operand is stored.
-    pub format: Format,
+    pub format: GgmlType,
     /// Whether the first operand is contiguous.
     pub first_contiguous: bool,
     /// Whether the second operand is contiguous.
@@ -135,10 +135,10 @@ pub fn rejection(product: &Product, criteria: &Criteria) -> Rejection {
 /// ```
 /// use memscape_riscv::census::Shape;
 /// use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch};
-/// use memscape_workload::Format;
+/// use memscape_workload::GgmlType;
 /// let token = Product {
 ///     shape: Shape { shared: 4096, dst0: 4096, dst1: 1 },
-///     format: Format::Q4_0,
+///     format: GgmlType::Q4_0,
 ///     first_contiguous: true,
 ///     second_contiguous: true,
 ///     indexed: false,
@@ -155,7 +155,7 @@ pub fn dispatch(product: &Product, criteria: &Criteria) -> Path {
     let contiguous = product.first_contiguous && product.second_contiguous;
     if !rejection(product, criteria).any() {
         Path::Blas
-    } else if criteria.custom && product.format == Format::Q4_0 && even && contiguous && !product.indexed {
+    } else if criteria.custom && product.format == GgmlType::Q4_0 && even && contiguous && !product.indexed {
         Path::Custom
     } else {
         Path::Default
@@ -179,18 +179,21 @@ pub struct Shares {
     pub dimension_and_contiguity: f64,
 }
 
-/// Sends every product of a run through [`dispatch`]. Products with the cache are
+/// Sends every product of a run through [`dispatch`]. Weights are of the type of most of the file, but the
+/// language-model head, which its shape tells. Products with the cache are
 /// not contiguous: keys are a permuted view, values a transposed one.
 #[must_use]
 pub fn shares(
     model: &Llm,
     projections: Projections,
     run: &Run,
-    format: Format,
+    file: FileType,
     criteria: &Criteria,
 ) -> Shares {
     let census = Census::of(model, projections, run);
     let total = float(census.total());
+    let head = model.gemv(Matrix::LmHead).map(|it| (it.m(), it.k())).ok();
+    let of_head = file.type_of(model, Matrix::LmHead, 0);
     let mut shares = Shares {
         blas: 0.0,
         custom: 0.0,
@@ -204,7 +207,11 @@ pub fn shares(
         let weights = operand == Operand::Weights;
         let product = Product {
             shape,
-            format: if weights { format } else { Format::FP16 },
+            format: match operand {
+                Operand::Weights if head == Some((shape.dst0, shape.shared)) => of_head,
+                Operand::Weights => file.main(),
+                Operand::Cache => GgmlType::F16,
+            },
             first_contiguous: weights,
             second_contiguous: true,
             indexed: false,

@@ -1,10 +1,11 @@
-//! Q4_0 and Q8_0: ggml's blocks of 32 weights with one fp16 scale, bit for bit.
+//! ggml's blocks: Q4_0 and Q8_0, 32 weights with one fp16 scale, bit for bit; of others, their size.
 
 use half::f16;
 use memscape_study::Implied;
-use memscape_workload::weights::main_format;
-use memscape_workload::{Format, Llm, PartialBlocks, WeightFormat};
-use serde::Deserializer;
+use memscape_workload::weights::file_type;
+use memscape_workload::{FileType, GgmlType, Llm, PartialBlocks, Projections, WeightFormat};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serializer};
 
 /// Weights per block.
 pub const BLOCK: usize = 32;
@@ -13,87 +14,154 @@ pub const Q4_0_BYTES: usize = 18;
 /// Bytes of a Q8_0 block: the scale, then 32 signed bytes.
 pub const Q8_0_BYTES: usize = 34;
 
-/// How ggml's code on this machine takes weights, narrowest first.
-pub const FORMATS: [Format; 4] = [Format::Q4_0, Format::Q8_0, Format::FP16, Format::FP32];
+/// How ggml's code on this machine takes weights, narrowest first. Those of `q4_k`, `q5_k` and `q6_k` come in blocks of
+/// 256.
+pub const CODED: [GgmlType; 7] = [
+    GgmlType::Q4_0,
+    GgmlType::Q4K,
+    GgmlType::Q5K,
+    GgmlType::Q6K,
+    GgmlType::Q8_0,
+    GgmlType::F16,
+    GgmlType::F32,
+];
+
+/// What `format` calls a type: plain numbers as it does everywhere.
+#[must_use]
+pub const fn format_name(kind: GgmlType) -> &'static str {
+    match kind {
+        GgmlType::F16 => "fp16",
+        GgmlType::F32 => "fp32",
+        _ => kind.name(),
+    }
+}
 
 /// A format that no code here takes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("llama.cpp has no code here for weights stored as `{0}`; there are q4_0, q8_0, fp16 and fp32")]
+#[error(
+    "llama.cpp has no code here for weights stored as `{0}`; there are q4_0, q4_k, q5_k, q6_k, q8_0, fp16 and fp32"
+)]
 pub struct NoCode(pub String);
 
-/// Reads one of [`FORMATS`].
-///
-/// # Errors
-/// [`NoCode`] lists them.
-pub fn format_with_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
-    Format::deserialize_by(deserializer, |name| {
-        let found = name.parse().ok().filter(|it| FORMATS.contains(it));
-        found.ok_or_else(|| NoCode(name.to_owned()))
-    })
+/// One of [`CODED`] by the name that `format` has everywhere.
+pub mod coded {
+    use super::{CODED, Deserialize, Deserializer, GgmlType, NoCode, Schema, SchemaGenerator, Serializer};
+    use super::{format_name, json_schema};
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`NoCode`] lists them.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GgmlType, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = CODED.into_iter().find(|it| format_name(*it) == name);
+        found.ok_or_else(|| serde::de::Error::custom(NoCode(name)))
+    }
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(kind: &GgmlType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(format_name(*kind))
+    }
+
+    /// The names.
+    #[must_use]
+    pub fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": CODED.map(format_name) })
+    }
 }
 
-/// A model's matrices in a format that there is code for.
-///
 /// # Errors
-/// [`FormatError`] lists [`FORMATS`] if the format is none of them, or names the matrix that it cannot hold.
-pub fn check_stored(format: Format, model: &Llm) -> Result<(), FormatError> {
-    check_format(format)?;
-    Ok(WeightFormat::from(format).fits(model)?)
+/// [`NoCode`] lists [`CODED`] if the type is none of them.
+pub fn check_format(kind: GgmlType) -> Result<(), NoCode> {
+    if CODED.contains(&kind) { Ok(()) } else { Err(NoCode(kind.to_string())) }
 }
 
 /// Why a model's weights are not stored so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// No code takes it.
-    #[error(transparent)]
-    Code(#[from] NoCode),
+    /// No code takes what llama.cpp stores one of its matrices in.
+    #[error(
+        "llama.cpp stores `{matrix}` of this model as {kind} in a file of {file}, since its rows of {columns} are no whole \
+         blocks of 256, and there is no code for that here; give `format` = \"q4_0\" or \"q8_0\""
+    )]
+    Code {
+        /// The file.
+        file: FileType,
+        /// The matrix.
+        matrix: &'static str,
+        /// Its type there.
+        kind: GgmlType,
+        /// Weights of one of its rows.
+        columns: u64,
+    },
     /// Rows that are no whole blocks.
     #[error(transparent)]
     Blocks(#[from] PartialBlocks),
 }
 
+/// A model's matrices in a file whose types there is code for.
+///
 /// # Errors
-/// [`NoCode`] lists [`FORMATS`] if the format is none of them.
-pub fn check_format(format: Format) -> Result<(), NoCode> {
-    if FORMATS.contains(&format) { Ok(()) } else { Err(NoCode(format.to_string())) }
-}
-
-/// Bytes of [`BLOCK`] weights.
-#[must_use]
-pub const fn block_bytes(format: Format) -> u64 {
-    format.storage_bytes(BLOCK as u64).0
+/// [`FormatError`] names the matrix that there is none for.
+pub fn check_stored(file: FileType, model: &Llm, projections: Projections) -> Result<(), FormatError> {
+    if let Some((matrix, shape, kind, _)) =
+        file.matrices(model, projections).find(|it| !CODED.contains(&it.2))
+    {
+        return Err(FormatError::Code { file, matrix: matrix.name(), kind, columns: shape.k() });
+    }
+    Ok(file.fits(model, projections)?)
 }
 
 /// Numbers of a row as it is stored: padded to whole blocks, unless the format has none.
 #[must_use]
-pub const fn stored_columns(columns: u64, format: Format) -> u64 {
-    match format {
-        Format::FP32 | Format::FP16 => columns,
-        _ => columns.next_multiple_of(BLOCK as u64),
-    }
+pub const fn stored_columns(columns: u64, kind: GgmlType) -> u64 {
+    columns.next_multiple_of(kind.block_elements())
 }
 
 /// Bytes of a matrix of so many rows and columns.
 #[must_use]
-pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
-    rows.saturating_mul(format.storage_bytes(stored_columns(columns, format)).0)
+pub const fn matrix_bytes(rows: u64, columns: u64, kind: GgmlType) -> u64 {
+    let blocks = columns.div_ceil(kind.block_elements());
+    rows.saturating_mul(blocks.saturating_mul(kind.block_bytes()))
 }
 
-/// The format of most weights of a model's file, if there is code for it.
-pub const FILE_FORMAT: Implied = Implied {
-    parameter: "format",
-    value: |model| main_format(model).filter(|it| FORMATS.contains(it)).map(|it| it.to_string().into()),
+/// What inputs are made of where they meet weights of a type.
+///
+/// # Source
+/// ggml, `vec_dot_type` of each type.
+#[must_use]
+pub const fn input_type(kind: GgmlType) -> GgmlType {
+    match kind {
+        GgmlType::F16 | GgmlType::F32 => kind,
+        _ if kind.block_elements() > BLOCK as u64 => GgmlType::Q8K,
+        _ => GgmlType::Q8_0,
+    }
+}
+
+/// The file that a model's description is of, if there is code for it.
+pub const FILE_FORMAT: Implied =
+    Implied { parameter: "format", value: |model| Some(file_type(model)?.name().into()) };
+
+/// llama.cpp's own code, for a file that the thesis' kernels are not written for.
+pub const FILE_KERNEL: Implied = Implied {
+    parameter: "kernel",
+    value: |model| {
+        let ours = file_type(model)? == FileType::Q4_0;
+        (!ours).then(|| "default".into())
+    },
 };
 
-/// Bytes of the file that llama.cpp maps: all parameters in one format, unless the model says what
-/// its file of that format takes.
+/// Bytes of the file that llama.cpp maps, as the model says of its own file, if it is of that type.
 #[must_use]
-pub fn file_bytes(model: &Llm, format: Format) -> u64 {
-    let stored = model.stored.filter(|it| it.main.format() == Some(format));
+pub fn file_bytes(model: &Llm, file: FileType) -> u64 {
+    let stored = model.stored.filter(|it| it.main == file.main());
     match stored.and(WeightFormat::Stored.of(model).ok()) {
         Some(weights) => weights.total_bytes().0,
-        None => format.storage_bytes(model.parameters()).0,
+        None => file.total_bytes(model),
     }
 }
 

@@ -3,14 +3,14 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{Aim, Laws, Slot, Study, StudyError, faster, neutral, slower};
-use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, FileType, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
-use crate::mapping::quant::{FILE_FORMAT, check_stored, format_with_code};
+use crate::mapping::quant::{FILE_FORMAT, check_stored};
 use crate::number::{float, long};
 
 /// The model of the thesis.
@@ -25,9 +25,9 @@ pub struct CensusStudy {
     /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
     /// given
     pub projections: Projections,
-    /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
-    #[serde(deserialize_with = "format_with_code")]
-    pub format: Format,
+    /// File of llama.cpp's quantiser: how most weights are stored, and by its rule the others; as a GGUF file is, if
+    /// there is code for it, unless given
+    pub format: FileType,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
@@ -85,7 +85,7 @@ impl Default for CensusStudy {
         Self {
             model: Model::named(DEFAULT_MODEL).expect("a built-in model"),
             projections: Projections::Separate,
-            format: Format::Q4_0,
+            format: FileType::Q4_0,
             prompt_tokens: long(6),
             generated_tokens: inferred("table4_2", "generated_tokens"),
             repetitions: NonZeroU32::try_from(inferred("table4_2", "repetitions")).expect("a few"),
@@ -152,7 +152,7 @@ impl Study for CensusStudy {
     }
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {
-        check_stored(self.format, &self.model)?;
+        check_stored(self.format, &self.model, self.projections)?;
         self.check()?;
         let run = self.run();
         let census = Census::of(&self.model, self.projections, &run);

@@ -6,7 +6,7 @@ use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
-use memscape_workload::{Format, Gemm, ShapeError};
+use memscape_workload::{Gemm, GgmlType, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
-use crate::mapping::quant::{NoCode, check_format, format_with_code, matrix_bytes};
+use crate::mapping::quant::{NoCode, check_format, coded, matrix_bytes};
 use crate::number::{count, float, long};
 
 /// A product `m x k x n` of weights and `n` vectors, on one or many cores.
@@ -31,8 +31,9 @@ pub struct GemmStudy {
     /// Columns: vectors multiplied
     pub n: NonZeroU64,
     /// How the weights are stored; OpenBLAS needs them dequantised first
-    #[serde(deserialize_with = "format_with_code")]
-    pub format: Format,
+    #[serde(with = "coded")]
+    #[schemars(schema_with = "coded::schema")]
+    pub format: GgmlType,
     /// Who multiplies
     pub method: Method,
     /// Registers that a vector takes, of `listing` and `blocked`: 1, 2, 4 or 8
@@ -140,7 +141,7 @@ impl Default for GemmStudy {
             m: long(4096),
             k: long(4096),
             n: long(128),
-            format: Format::FP32,
+            format: GgmlType::F32,
             method: Method::Openblas,
             lmul: 4,
             threads: count(1),
@@ -179,7 +180,7 @@ impl GemmStudy {
             });
         }
         check_format(self.format)?;
-        if vector && self.format != Format::FP32 {
+        if vector && self.format != GgmlType::F32 {
             return Err(GemmError::Quantised(self.method));
         }
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
@@ -190,7 +191,7 @@ impl GemmStudy {
     fn memory_bytes(&self, gemm: &Gemm) -> u64 {
         let (m, k, n) = (u128::from(gemm.m()), u128::from(gemm.k()), u128::from(gemm.n()));
         let stored = u128::from(matrix_bytes(gemm.m(), gemm.k(), self.format));
-        let unpacked = if self.format == Format::FP32 { 0 } else { m * k };
+        let unpacked = if self.format == GgmlType::F32 { 0 } else { m * k };
         u64::try_from(stored + 4 * (unpacked + k * n + m * n)).unwrap_or(u64::MAX)
     }
 

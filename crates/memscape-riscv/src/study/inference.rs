@@ -9,7 +9,7 @@ use memscape_study::{
     raises, slower, unused,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
-use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, FileType, GgmlType, MODELS, Matrix, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +30,7 @@ use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
-use crate::mapping::quant::{
-    BLOCK, FILE_FORMAT, FormatError, block_bytes, check_stored, file_bytes, format_with_code, matrix_bytes,
-};
+use crate::mapping::quant::{FILE_FORMAT, FILE_KERNEL, FormatError, check_stored, file_bytes, matrix_bytes};
 use crate::number::{count, float, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
@@ -55,11 +53,12 @@ pub struct InferenceStudy {
     /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
     /// given
     pub projections: Projections,
-    /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
-    #[serde(deserialize_with = "format_with_code")]
-    pub format: Format,
+    /// File of llama.cpp's quantiser: how most weights are stored, and by its rule the others, such as the
+    /// language-model head; as a GGUF file is, if there is code for it, unless given
+    pub format: FileType,
     /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
-    /// product, as the thesis did by leaving out ggml's checks
+    /// product, as the thesis did by leaving out ggml's checks. What of a file a kernel is not written for is llama.cpp's
+    /// own code's, as all of a GGUF file is that is not of `q4_0`, unless given
     pub kernel: Kernel,
     /// How ggml is built, and what it asks of a product before BLAS may have it
     pub dispatch: Build,
@@ -258,7 +257,7 @@ impl Default for InferenceStudy {
         Self {
             model: Model::named(DEFAULT_MODEL).expect("a built-in model"),
             projections: Projections::Separate,
-            format: Format::Q4_0,
+            format: FileType::Q4_0,
             kernel: Kernel::Complex,
             dispatch: Build::default(),
             tile_rows: count(2),
@@ -311,7 +310,7 @@ impl InferenceStudy {
         check_package(self.package_w)?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
         // What a kernel is written for is said where its code is counted.
-        check_stored(self.format, &self.model)?;
+        check_stored(self.format, &self.model, self.projections)?;
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let (batch, warm_up, cells) = (u64::from(self.batch.get()), self.warm_up_tokens, self.cells());
         check_length(prompt.saturating_mul(batch), generated.saturating_mul(batch))?;
@@ -342,7 +341,7 @@ impl InferenceStudy {
     const fn code(&self) -> Code {
         Code {
             kernel: self.kernel,
-            format: self.format,
+            format: self.format.main(),
             immediates: self.immediates,
             compiler: self.compiler,
             layout: Layout::Halves,
@@ -358,12 +357,17 @@ impl InferenceStudy {
     fn crew(&self, run: &Conversation) -> Result<Crew, InferenceError> {
         let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
         let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
-        let software =
-            Software { code: self.code(), compiler_factor: self.compiler_factor, build: self.dispatch };
+        let software = Software {
+            code: self.code(),
+            file: self.format,
+            compiler_factor: self.compiler_factor,
+            build: self.dispatch,
+        };
         let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
         let crew = Crew::new(
             placed,
             software,
+            &self.types(),
             Bytes(self.matrix_bytes()),
             &self.hierarchy(),
             self.os.sync_ns,
@@ -387,18 +391,17 @@ impl InferenceStudy {
 
     /// What BLAS dequantises the largest matrix that it gets into, by the columns that each is multiplied with.
     fn copy_bytes(&self, software: &Software, run: &Conversation) -> u64 {
-        if self.format == Format::FP32 {
-            return 0;
-        }
-        let (columns, outputs) = (run.most_columns(), run.most_outputs());
-        // Experts are not for BLAS.
-        let layer = self.model.layer_matrices(self.projections).filter(|it| !is_experts(&self.model, it.0));
-        let layer = layer.map(|it| ((it.1.m(), it.1.k()), columns));
-        let [inwards, outwards, head] = outside_layers(&self.model);
-        layer
-            .chain([(inwards, columns), (outwards, outputs), (head, outputs)])
-            .filter(|((rows, shared), columns)| software.path(*rows, *shared, *columns, false) == Path::Blas)
-            .map(|((rows, shared), _)| matrix_bytes(rows, shared, Format::FP32))
+        let columns = |matrix| match matrix {
+            Matrix::ProjectOut | Matrix::LmHead => run.most_outputs(),
+            _ => run.most_columns(),
+        };
+        self.format
+            .matrices(&self.model, self.projections)
+            // Experts are not for BLAS.
+            .filter(|(matrix, _, kind, _)| *kind != GgmlType::F32 && !is_experts(&self.model, *matrix))
+            .map(|(matrix, shape, kind, _)| (kind, [shape.m(), shape.k()], columns(matrix)))
+            .filter(|(kind, shape, columns)| software.path(*kind, *shape, *columns, false) == Path::Blas)
+            .map(|(_, [rows, shared], _)| matrix_bytes(rows, shared, GgmlType::F32))
             .max()
             .unwrap_or(0)
     }
@@ -468,18 +471,28 @@ impl InferenceStudy {
 
     /// Weights that one token meets.
     fn weight_bytes(&self) -> u64 {
-        let bytes = |rows: u64, columns: u64| matrix_bytes(rows, columns, self.format);
-        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| bytes(it.1.m(), it.1.k())).sum();
-        let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
-        u64::from(self.model.layers) * layer + rest
+        let met = |matrix| if is_experts(&self.model, matrix) { self.model.active_ffn_count() } else { 1 };
+        let all = |matrix| if is_experts(&self.model, matrix) { self.model.ffn_count() } else { 1 };
+        let matrices = self.format.matrices(&self.model, self.projections);
+        matrices
+            .map(|(matrix, shape, kind, count)| {
+                count / all(matrix) * met(matrix) * matrix_bytes(shape.m(), shape.k(), kind)
+            })
+            .sum()
+    }
+
+    /// Types of its matrices.
+    fn types(&self) -> Vec<GgmlType> {
+        let mut types: Vec<_> = self.format.matrices(&self.model, self.projections).map(|it| it.2).collect();
+        types.sort_unstable();
+        types.dedup();
+        types
     }
 
     /// All matrices, those of every expert too.
     fn matrix_bytes(&self) -> u64 {
-        let bytes = |rows: u64, columns: u64| matrix_bytes(rows, columns, self.format);
-        let layer = self.model.layer_matrices(self.projections).map(|it| it.2 * bytes(it.1.m(), it.1.k()));
-        let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
-        u64::from(self.model.layers) * layer.sum::<u64>() + rest
+        let matrices = self.format.matrices(&self.model, self.projections);
+        matrices.map(|(_, shape, kind, count)| count * matrix_bytes(shape.m(), shape.k(), kind)).sum()
     }
 
     /// Prompt and token, operator by operator.
@@ -652,11 +665,12 @@ impl Study for InferenceStudy {
         let held = self.matrix_bytes() <= self.cache.most_bytes(&self.numa, self.threads);
         let read = if held { 0.0 } else { peak.time_of(Bytes(self.weight_bytes())).as_f64() };
         let why = "weights that exceed every cache over the peak of all channels";
-        let weights = float(self.weight_bytes() / block_bytes(self.format)) * float(BLOCK as u64);
         let rate = self.most_products_per_ns();
-        // The last layer's feed-forward and the head meet one column of a prompt.
+        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| it.1.macs()).sum();
+        let rest: u64 = outside_layers(&self.model).iter().map(|it| it.0 * it.1).sum();
+        let weights = float(u64::from(self.model.layers) * layer + rest);
         let step = weights * f64::from(self.batch.get()) / rate;
-        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
+        // The last layer's feed-forward and the head meet one column of a prompt.
         let whole_layers = float(u64::from(self.model.layers - 1)) * float(layer);
         let columns = float(self.prompt_tokens.get()) * f64::from(self.batch.get());
         let prompt = whole_layers * columns / rate;
@@ -674,7 +688,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
             Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, AS_STACKED]),
+            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, FILE_KERNEL, AS_STACKED]),
         ]
     }
 

@@ -7,7 +7,7 @@ use memscape_study::{
     Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
 use memscape_units::Bytes;
-use memscape_workload::{Format, Gemm};
+use memscape_workload::{Gemm, GgmlType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, Distances, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
-use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes, stored_columns};
+use crate::mapping::quant::{BLOCK, coded, input_type, matrix_bytes, stored_columns};
 use crate::number::{count, float, long};
 
 /// One quantised product on one core: instructions counted, cycles modelled.
@@ -28,8 +28,9 @@ pub struct KernelStudy {
     /// Which kernel
     pub kernel: Kernel,
     /// How the weights are stored
-    #[serde(deserialize_with = "format_with_code")]
-    pub format: Format,
+    #[serde(with = "coded")]
+    #[schemars(schema_with = "coded::schema")]
+    pub format: GgmlType,
     /// Rows of the matrix
     pub m: NonZeroU64,
     /// Its columns
@@ -108,7 +109,7 @@ impl Default for KernelStudy {
         let machine = MACHINES.get(DEFAULT_MACHINE);
         Self {
             kernel: Kernel::Complex,
-            format: Format::Q4_0,
+            format: GgmlType::Q4_0,
             m: long(2048),
             k: long(2048),
             n: long(1),
@@ -155,11 +156,8 @@ impl KernelStudy {
 
     /// The vectors as the kernel takes them, and the result.
     fn vector_bytes(&self, gemm: &Gemm) -> u64 {
-        let taken = match self.format {
-            Format::Q4_0 | Format::Q8_0 => Format::Q8_0,
-            plain => plain,
-        };
-        let vector = u128::from(matrix_bytes(1, gemm.k(), taken)) + 4 * u128::from(gemm.m());
+        let vector =
+            u128::from(matrix_bytes(1, gemm.k(), input_type(self.format))) + 4 * u128::from(gemm.m());
         u64::try_from(vector * u128::from(gemm.n())).unwrap_or(u64::MAX)
     }
 
@@ -251,7 +249,7 @@ impl Study for KernelStudy {
         self.memory.easing(UNUSED_BY_READS).check().map_err(|it| it.at("memory"))?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
-        let row_blocks = gemm.k().div_ceil(BLOCK as u64);
+        let row_blocks = stored_columns(gemm.k(), self.format).div_ceil(BLOCK as u64);
         let mut tiles = Vec::with_capacity(4);
         for (code, share) in self.compiled().tiles(&self.core, gemm.m(), row_blocks)? {
             let (counts, (rows, blocks)) = (code.per_tile()?, code.tile());

@@ -8,7 +8,7 @@ use memscape_riscv::placement::{Nodes, Policy};
 use memscape_riscv::{GemmAnswer, GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
-use memscape_workload::{Format, Llm, Model};
+use memscape_workload::{FileType, GgmlType, Llm, Model};
 
 use crate::common::{ask, base_model, count, tokens};
 
@@ -35,8 +35,8 @@ fn blas_gets_long_prompts_alone() {
         |format| ask(InferenceStudy { kernel: Kernel::Openblas, format, ..InferenceStudy::default() });
     let beside = |format| everywhere(format).headline.memory_bytes - file_bytes(&base_model(), format);
     assert_eq!(
-        beside(Format::Q4_0),
-        beside(Format::FP32) + 4 * 4096 * 32000,
+        beside(FileType::Q4_0),
+        beside(FileType::Fp32) + 4 * 4096 * 32000,
         "single precision needs no copy"
     );
 }
@@ -46,8 +46,9 @@ fn blas_gets_long_prompts_alone() {
 fn files_without_blocks_are_counted_to_the_weight() {
     let odd = Llm { vocab_size: 32001, hidden_size: 4095, ..*base_model() };
     assert!(!odd.parameters().is_multiple_of(32));
-    assert_eq!(file_bytes(&odd, Format::FP32), 4 * odd.parameters());
-    assert_eq!(file_bytes(&odd, Format::FP16), 2 * odd.parameters());
+    assert_eq!(file_bytes(&odd, FileType::Fp32), 4 * odd.parameters());
+    let norms = (2 * u64::from(odd.layers) + 1) * u64::from(odd.hidden_size);
+    assert_eq!(file_bytes(&odd, FileType::Fp16), 2 * (odd.parameters() + norms), "norms in single precision");
 }
 
 /// OpenBLAS packs what is dequantised no faster than the memory gives it back.
@@ -63,8 +64,9 @@ fn packing_reads_the_copy_back() {
         ..InferenceStudy::default()
     };
     let it = ask(base);
-    let weights = 32.0 * (4.0 * 4096.0 * 4096.0 + 3.0 * 4096.0 * 11008.0) + 4096.0 * 32000.0;
-    let moved = weights * (18.0 / 32.0 + 4.0 + 4.0);
+    let weights = 32.0 * (4.0 * 4096.0 * 4096.0 + 3.0 * 4096.0 * 11008.0);
+    // The head is Q6_K.
+    let moved = weights * (18.0 / 32.0 + 4.0 + 4.0) + 4096.0 * 32000.0 * (210.0 / 256.0 + 4.0 + 4.0);
     assert!(it.headline.ttft_s * 1e9 > floor(moved, it.bandwidth_gb_s), "{}", it.headline.ttft_s);
     assert!(it.headline.token_ns > floor(moved, it.bandwidth_gb_s));
     let energy = it.headline.energy.energy_access_j.unwrap();
@@ -77,7 +79,7 @@ fn packing_reads_the_copy_back() {
     let product = GemmStudy {
         m: tokens(11008),
         n: tokens(1),
-        format: Format::Q4_0,
+        format: GgmlType::Q4_0,
         threads: count(64),
         ..GemmStudy::default()
     };
@@ -95,7 +97,7 @@ fn packing_reads_the_copy_back() {
 fn cold_weights_are_packed_from_memory() {
     let of = |k| {
         let shape = GemmStudy { m: tokens(4096), k: tokens(k), n: tokens(36), ..GemmStudy::default() };
-        GemmStudy { format: Format::FP32, threads: count(64), ..shape }.answer().unwrap().time_ns
+        GemmStudy { format: GgmlType::F32, threads: count(64), ..shape }.answer().unwrap().time_ns
     };
     // 64 MiB, as much as four caches hold, and a little more.
     assert!((of(4100) / of(4096) - 4100.0 / 4096.0).abs() < 1e-2, "{} {}", of(4096), of(4100));
@@ -106,7 +108,7 @@ fn cold_weights_are_packed_from_memory() {
 fn inputs_are_packed_and_read_by_all() {
     let of = |m, n, threads, policy| {
         let shape = GemmStudy { m: tokens(m), k: tokens(4096), n: tokens(n), ..GemmStudy::default() };
-        let format = Format::FP32;
+        let format = GgmlType::F32;
         GemmStudy { format, threads: count(threads), policy, ..shape }.answer().unwrap()
     };
     let pack = |n, threads| of(16, n, threads, Policy::NoBalancing).pack_inputs_ns;
@@ -175,23 +177,23 @@ fn lines_for_the_next_vector_wait_in_either_cache() {
 /// Half precision has no blocks that a row could be padded to.
 #[test]
 fn rows_of_half_precision_are_not_padded() {
-    let bytes = |format: &str| {
-        let (m, k, n, format) = (tokens(1000), tokens(33), tokens(1), format.parse().unwrap());
+    let bytes = |format| {
+        let (m, k, n) = (tokens(1000), tokens(33), tokens(1));
         GemmStudy { m, k, n, format, ..GemmStudy::default() }.answer().unwrap().memory_bytes
     };
     let vectors = 4 * (33_000 + 33 + 1000);
     let time = |k| {
         let study = KernelStudy {
             kernel: Kernel::Default,
-            format: Format::FP16,
+            format: GgmlType::F16,
             k: tokens(k),
             ..KernelStudy::default()
         };
         study.answer().unwrap().time_ns
     };
     assert!((time(33) / time(32) - 33.0 / 32.0).abs() < 1e-9, "{} {}", time(33), time(32));
-    assert_eq!(bytes("fp16"), 2 * 33_000 + vectors);
-    assert_eq!(bytes("q8_0"), 1000 * 2 * 34 + vectors);
+    assert_eq!(bytes(GgmlType::F16), 2 * 33_000 + vectors);
+    assert_eq!(bytes(GgmlType::Q8_0), 1000 * 2 * 34 + vectors);
 }
 
 /// Packing is the read of what it packs, a dequantised copy or not.
@@ -200,7 +202,7 @@ fn weights_that_are_packed_are_read_once() {
     let with = |threads, pack_ns| {
         let mut it = InferenceStudy {
             kernel: Kernel::Openblas,
-            format: Format::FP32,
+            format: FileType::Fp32,
             threads: count(threads),
             policy: Policy::NoBalancing,
             ..InferenceStudy::default()
@@ -225,9 +227,9 @@ fn a_dequantised_copy_is_read_from_where_it_was_written() {
             .answer()
             .unwrap()
     };
-    assert_eq!(of(Format::Q4_0, 512).memory_ns, 0.0, "1 MiB");
-    assert!(of(Format::Q4_0, 1024).memory_ns > 0.0, "4 MiB");
-    assert!(of(Format::FP32, 512).memory_ns > 0.0, "what was in memory");
+    assert_eq!(of(GgmlType::Q4_0, 512).memory_ns, 0.0, "1 MiB");
+    assert!(of(GgmlType::Q4_0, 1024).memory_ns > 0.0, "4 MiB");
+    assert!(of(GgmlType::F32, 512).memory_ns > 0.0, "what was in memory");
 }
 
 /// A product moves its inputs and its result too, whoever multiplies.
@@ -261,7 +263,7 @@ fn openblas_multiplies_whole_micro_kernels() {
     assert!((multiply(17, 4) / multiply(16, 4) - 2.0).abs() < 1e-12);
     // Packed in no time, a model's rows are multiplied by sixteens too, as many on each of 32 threads.
     let mut everywhere =
-        InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
+        InferenceStudy { kernel: Kernel::Openblas, format: FileType::Fp32, ..InferenceStudy::default() };
     everywhere.core.pack_ns = Nanoseconds::ZERO;
     let with = |vocab_size| {
         let model = Model::of(Llm { vocab_size, ..*everywhere.model }).unwrap();
@@ -278,7 +280,7 @@ fn openblas_multiplies_whole_micro_kernels() {
 fn a_gemv_takes_each_column_by_itself() {
     let of = |method, n| {
         let shape = GemmStudy { m: tokens(16384), k: tokens(4096), n: tokens(n), ..GemmStudy::default() };
-        GemmStudy { method, format: Format::FP32, threads: count(64), ..shape }.answer().unwrap()
+        GemmStudy { method, format: GgmlType::F32, threads: count(64), ..shape }.answer().unwrap()
     };
     let [one, five] = [1, 5].map(|n| of(Method::OpenblasGemv, n));
     assert!((five.multiply_ns / one.multiply_ns - 5.0).abs() < 1e-9);
@@ -292,7 +294,7 @@ fn a_gemv_takes_each_column_by_itself() {
 fn threads_without_rows_move_no_others() {
     let of = |method, policy, bind_nodes| {
         let shape = GemmStudy { m: tokens(8), k: tokens(8192), n: tokens(64), ..GemmStudy::default() };
-        GemmStudy { method, policy, bind_nodes, format: Format::FP32, threads: count(64), ..shape }
+        GemmStudy { method, policy, bind_nodes, format: GgmlType::F32, threads: count(64), ..shape }
             .answer()
             .unwrap()
     };
@@ -309,7 +311,7 @@ fn threads_without_rows_move_no_others() {
 fn the_busiest_thread_reads_all_of_its_rows() {
     let of = |method, m, threads| {
         let shape = GemmStudy { m: tokens(m), k: tokens(4096), n: tokens(2048), ..GemmStudy::default() };
-        let it = GemmStudy { method, policy: Policy::Interleave, format: Format::FP32, ..shape };
+        let it = GemmStudy { method, policy: Policy::Interleave, format: GgmlType::F32, ..shape };
         GemmStudy { threads: count(threads), ..it }.answer().unwrap()
     };
     for method in [Method::Listing, Method::OpenblasGemv] {
@@ -334,7 +336,7 @@ fn rows_of_weights_are_read_by_those_that_have_some() {
         threads: count(64),
         ..GemmStudy::default()
     };
-    for format in [Format::FP32, Format::Q4_0] {
+    for format in [GgmlType::F32, GgmlType::Q4_0] {
         let of = |m, n| GemmStudy { format, m: tokens(m), n: tokens(n), ..base }.answer().unwrap();
         let one = of(1, 1);
         assert!((1..300).all(|n| of(1, n).dequantise_ns == one.dequantise_ns), "{format:?}");

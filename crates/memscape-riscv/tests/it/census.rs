@@ -7,7 +7,7 @@ use memscape_riscv::census::{Census, Observed, OutputRows, Run, Shape};
 use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch, shares};
 use memscape_riscv::mapping::conversation::Conversation;
 use memscape_study::Study;
-use memscape_workload::{Experts, Format, Llm, Model, Projections};
+use memscape_workload::{Experts, FileType, GgmlType, Llm, Model, Projections};
 use proptest::prelude::*;
 
 fn model(name: &str) -> Model {
@@ -119,7 +119,7 @@ proptest! {
         blas in any::<bool>(), min_columns in 1..64_u64,
     ) {
         let criteria = Criteria { blas, custom, min_columns, ..Criteria::default() };
-        let it = shares(&model, Projections::Separate, &run(prompt, generated, 1), Format::Q4_0, &criteria);
+        let it = shares(&model, Projections::Separate, &run(prompt, generated, 1), FileType::Q4_0, &criteria);
         prop_assert!((it.blas + it.custom + it.default - 1.0).abs() < 1e-9);
         let rejected = it.dimension_only + it.contiguity_only + it.dimension_and_contiguity;
         prop_assert!(!blas || (it.blas + rejected - 1.0).abs() < 1e-9);
@@ -142,7 +142,7 @@ fn published_classes_of_columns() {
 fn blas_gets_long_prompts_only() {
     let product = |dst1| Product {
         shape: Shape { shared: 4096, dst0: 4096, dst1 },
-        format: Format::Q4_0,
+        format: GgmlType::Q4_0,
         first_contiguous: true,
         second_contiguous: true,
         indexed: false,
@@ -152,7 +152,7 @@ fn blas_gets_long_prompts_only() {
     assert_eq!(dispatch(&product(32), &criteria), Path::Blas);
     assert_eq!(dispatch(&Product { first_contiguous: false, ..product(32) }, &criteria), Path::Default);
     assert_eq!(dispatch(&Product { indexed: true, ..product(32) }, &criteria), Path::Default);
-    assert_eq!(dispatch(&Product { format: Format::Q8_0, ..product(6) }, &criteria), Path::Default);
+    assert_eq!(dispatch(&Product { format: GgmlType::Q8_0, ..product(6) }, &criteria), Path::Default);
     let odd = Product { shape: Shape { shared: 4096, dst0: 33, dst1: 1 }, ..product(1) };
     assert_eq!(dispatch(&odd, &criteria), Path::Default, "the two-row kernel needs even rows");
 }
@@ -208,9 +208,11 @@ fn a_run_beyond_counting_is_refused() {
 fn what_ggml_has_no_code_for_is_refused() {
     let error = |study: CensusStudy| study.answer().unwrap_err().to_string();
     let base = CensusStudy::default();
+    let odd = Model::of(Llm { hidden_size: 896, ..*base.model }).unwrap();
     assert_eq!(
-        error(CensusStudy { format: "mx-int4-b32-s16".parse().unwrap(), ..base }),
-        "llama.cpp has no code here for weights stored as `mx-int4-b32-s16`; there are q4_0, q8_0, fp16 and fp32"
+        error(CensusStudy { model: odd, format: FileType::Q4KM, ..base }),
+        "llama.cpp stores `q` of this model as q5_0 in a file of q4_k_m, since its rows of 896 are no whole blocks of 256, \
+         and there is no code for that here; give `format` = \"q4_0\" or \"q8_0\""
     );
     let experts = Some(Experts { count: 8, active: 2 });
     let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();

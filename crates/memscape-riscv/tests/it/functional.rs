@@ -4,7 +4,7 @@ use memscape_riscv::cost::sgemm::listing;
 use memscape_riscv::hardware::MACHINES;
 use memscape_riscv::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use memscape_riscv::quant::{QuantError, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0};
-use memscape_workload::{Format, Gemm, ScalePlace};
+use memscape_workload::{Format, Gemm, GgmlType, ScalePlace};
 use proptest::prelude::*;
 
 /// Weights, bytes and restored weights of one golden block.
@@ -108,7 +108,7 @@ fn any_code() -> impl Strategy<Value = Code> {
     )
         .prop_map(|(kernel, q8, immediates, (rows, blocks), lmul, vlen_bits, layout)| {
             let q8 = q8 && matches!(kernel, Kernel::Default | Kernel::Vector);
-            let format = if q8 { Format::Q8_0 } else { Format::Q4_0 };
+            let format = if q8 { GgmlType::Q8_0 } else { GgmlType::Q4_0 };
             let printed = Code::as_printed(kernel);
             Code { format, immediates, layout, rows, blocks, lmul, vlen_bits, ..printed }
         })
@@ -130,7 +130,7 @@ proptest! {
     ) {
         let (a, b) = seed.split_at(7 * 5 * 32);
         let (a, b) = (&a[..rows * blocks * 32], &b[..columns * blocks * 32]);
-        let q4 = code.format == Format::Q4_0;
+        let q4 = code.format == GgmlType::Q4_0;
         let matrix = if q4 { quantise_q4_0(a) } else { quantise_q8_0(a) }.unwrap();
         let restored = if q4 { dequantise_q4_0(&matrix) } else { dequantise_q8_0(&matrix) }.unwrap();
         let vectors = quantise_q8_0(b).unwrap();
@@ -159,7 +159,7 @@ proptest! {
         let (rows, blocks) = code.tile();
         let count = |tiles: usize| {
             let weights = vec![1.0; rows * tiles * blocks * 32];
-            let q4 = code.format == Format::Q4_0;
+            let q4 = code.format == GgmlType::Q4_0;
             let matrix = if q4 { quantise_q4_0(&weights) } else { quantise_q8_0(&weights) }.unwrap();
             let vector = quantise_q8_0(&vec![1.0; tiles * blocks * 32]).unwrap();
             code.multiply(&matrix, &vector, rows, tiles * blocks).unwrap().1
@@ -211,9 +211,23 @@ fn published_instruction_counts_of_a_compiler() {
         let code = Code { compiler, format, ..code(Kernel::Default) };
         code.per_tile().unwrap().instructions()
     };
-    assert!(scalar(Compiler::Gcc13, Format::Q4_0).abs_diff(246) <= 1);
-    assert_eq!(scalar(Compiler::Clang19, Format::Q4_0), 154);
-    assert_eq!(scalar(Compiler::Clang19, Format::FP16), 32 * 8);
+    assert!(scalar(Compiler::Gcc13, GgmlType::Q4_0).abs_diff(246) <= 1);
+    assert_eq!(scalar(Compiler::Clang19, GgmlType::Q4_0), 154);
+    assert_eq!(scalar(Compiler::Clang19, GgmlType::F16), 32 * 8);
+    // Blocks of 256, executed.
+    for (format, clang, gcc) in
+        [(GgmlType::Q4K, 2014, 3915), (GgmlType::Q5K, 4077, 6519), (GgmlType::Q6K, 3004, 4458)]
+    {
+        let [by_clang, vendor, by_gcc] =
+            [Compiler::Clang19, Compiler::XuantieGcc10, Compiler::Gcc13].map(|it| scalar(it, format));
+        assert_eq!((by_clang, by_gcc), (clang, gcc), "{format}");
+        // A multiply-accumulate for each of 256 sums.
+        assert!((256..300).contains(&(gcc - vendor)), "{format}: {vendor}");
+        let code = Code { format, compiler: Compiler::Clang19, ..code(Kernel::Default) };
+        assert_eq!(code.tile(), (1, 8));
+        let counts = code.per_tile().unwrap();
+        assert_eq!((counts.weight_bytes, counts.activation_bytes), (format.block_bytes(), 292));
+    }
 }
 
 #[test]
@@ -228,16 +242,16 @@ fn kernels_that_do_not_exist_are_refused() {
         told.to_string()
     };
     assert_eq!(
-        error(Code { format: Format::Q8_0, ..good }),
+        error(Code { format: GgmlType::Q8_0, ..good }),
         "the kernel `complex` does not multiply q8_0; it is written for q4_0: use `kernel` = \"default\""
     );
     for (kernel, written_for) in [
-        (Kernel::Default, "q4_0, q8_0, fp16 and fp32"),
+        (Kernel::Default, "q4_0, q4_k, q5_k, q6_k, q8_0, fp16 and fp32"),
         (Kernel::Vector, "q4_0 and q8_0"),
         (Kernel::Simple, "q4_0"),
     ] {
         assert_eq!(
-            error(Code { kernel, format: Format::BF16, ..good }),
+            error(Code { kernel, format: GgmlType::Bf16, ..good }),
             format!(
                 "the kernel `{}` does not multiply bf16; it is written for {written_for}: change `format`",
                 kernel.name()

@@ -11,7 +11,7 @@ use memscape_riscv::placement::{Bind, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Limited, Pass, Study};
 use memscape_units::{GbPerS, Nanoseconds};
-use memscape_workload::{Format, Llm, Matrix, Model};
+use memscape_workload::{FileType, Llm, Matrix, Model};
 use proptest::prelude::*;
 
 use crate::common::{ask, count, error, study, token_ns, tokens, ttft_s};
@@ -238,13 +238,23 @@ fn a_token_reads_every_matrix_once() {
     for model in Model::all() {
         let study = InferenceStudy { model, ..InferenceStudy::default() };
         let mut matrices: Vec<_> =
-            model.layer_gemvs(study.projections).map(|it| (it.1, u64::from(model.layers))).collect();
+            model.layer_gemvs(study.projections).map(|it| (it.0, it.1, u64::from(model.layers))).collect();
         matrices.extend(
             [Matrix::ProjectIn, Matrix::ProjectOut, Matrix::LmHead]
                 .iter()
-                .filter_map(|it| Some((model.gemv(*it).ok()?, 1))),
+                .filter_map(|it| Some((*it, model.gemv(*it).ok()?, 1))),
         );
-        let bytes: u64 = matrices.iter().map(|(it, count)| count * it.m() * it.k().div_ceil(32) * 18).sum();
+        // Routers are in single precision; the head is of Q6_K, or of Q8_0 where 256 does not divide its rows.
+        let row = |matrix, columns: u64| match matrix {
+            Matrix::Router => 4 * columns,
+            Matrix::LmHead if columns.is_multiple_of(256) => columns / 256 * 210,
+            Matrix::LmHead => columns / 32 * 34,
+            // Eight experts' keys and values are wide.
+            Matrix::K | Matrix::V if model.ffn_count() == 8 => columns / 32 * 34,
+            _ => columns / 32 * 18,
+        };
+        let bytes: u64 =
+            matrices.iter().map(|(matrix, it, count)| count * it.m() * row(*matrix, it.k())).sum();
         assert_eq!(ask(study).weight_bytes, bytes, "{model}");
     }
 }
@@ -363,7 +373,7 @@ fn the_busiest_thread_reads_all_of_its_rows() {
         let (rate, on_the_way) = (hierarchy.dram(&placed).as_f64(), hierarchy.dram_wait(&placed).on_the_way);
         let head = study.model.gemv(Matrix::LmHead).unwrap();
         let rows = head.m().div_ceil(threads.into()) as f64 * f64::from(threads) / head.m() as f64;
-        let expected = (head.m() * head.k() / 32 * 18) as f64 / rate * (1.0 + on_the_way * (rows - 1.0));
+        let expected = (head.m() * head.k() / 256 * 210) as f64 / rate * (1.0 + on_the_way * (rows - 1.0));
         let operators = study.operators().unwrap();
         let it = operators.iter().find(|it| it.pass == Pass::Token && it.operator == "lm_head").unwrap();
         let weights = it.parts.iter().find(|it| it.0 == "weights").unwrap().1;
@@ -371,12 +381,40 @@ fn the_busiest_thread_reads_all_of_its_rows() {
     }
 }
 
+/// Of a mixture each matrix takes what it would of its own type, layer by layer; the thesis' kernels have those of Q4_0.
+#[test]
+fn a_mixture_takes_what_its_types_take() {
+    let of = |format, kernel| {
+        let study = InferenceStudy { format, kernel, ..InferenceStudy::default() };
+        let operators = study.operators().unwrap();
+        move |name: &str| -> f64 {
+            let it = operators.iter().find(|it| it.pass == Pass::Token && it.operator == name).unwrap();
+            it.parts.iter().filter(|it| it.0 == "kernel" || it.0 == "weights").map(|it| it.1).sum()
+        }
+    };
+    let [small, mixed, six] =
+        [FileType::Q4KS, FileType::Q4KM, FileType::Q6K].map(|it| of(it, Kernel::Default));
+    // Four of 32 layers of the small one have five bits.
+    for name in ["q", "k", "out", "gate", "up", "lm_head"] {
+        assert!((mixed(name) / small(name) - 1.0).abs() < 1e-9, "{name}");
+    }
+    let five = of(FileType::Q5KS, Kernel::Default);
+    for name in ["v", "down"] {
+        let four = (small(name) - five(name) / 8.0) / (7.0 / 8.0);
+        let expected = f64::midpoint(four, six(name));
+        assert!((mixed(name) / expected - 1.0).abs() < 1e-9, "{name}: {} not {expected}", mixed(name));
+    }
+    let [own, complex] = [Kernel::Default, Kernel::Complex].map(|it| of(FileType::Q4_0, it));
+    assert!(complex("down") < 0.5 * own("down"));
+    assert!((complex("lm_head") / own("lm_head") - 1.0).abs() < 1e-9, "which is of Q6_K");
+}
+
 /// Faster packing gains nothing where reading what is packed takes longer.
 #[test]
 fn what_packs_while_it_reads_is_bound_by_reading() {
     let of = |pack_ns| {
         let mut study =
-            InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
+            InferenceStudy { kernel: Kernel::Openblas, format: FileType::Fp32, ..InferenceStudy::default() };
         study.core.pack_ns = Nanoseconds::new(pack_ns).unwrap();
         ask(study)
     };

@@ -704,6 +704,8 @@ fn embeddings_of_another_width_are_projected_everywhere() {
         let given = match it.name() {
             "ondevice.inference" => vec![json!({ "format": "bf16" })],
             "ndp.inference" => ["hermes", "tensorrt-llm"].map(|it| json!({ "system": it })).to_vec(),
+            // The head of others is of Q6_K, which takes longer than the Q8_0 of rows that are no multiple of 256.
+            "riscv.inference" => vec![json!({ "format": "q8_0", "kernel": "default" })],
             _ => vec![json!({})],
         };
         given.into_iter().map(|given| (it.name(), given))

@@ -1,10 +1,10 @@
 //! Which kernels there are, and how they may be compiled.
 
-use memscape_workload::Format;
+use memscape_workload::GgmlType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mapping::quant::FORMATS;
+use crate::mapping::quant::{BLOCK, CODED, format_name};
 
 /// Which kernel multiplies quantised weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +91,7 @@ pub struct Code {
     /// Which kernel.
     pub kernel: Kernel,
     /// What it multiplies.
-    pub format: Format,
+    pub format: GgmlType,
     /// Whether constants are immediates.
     pub immediates: Immediates,
     /// Who compiled the scalar code.
@@ -100,7 +100,7 @@ pub struct Code {
     pub layout: Layout,
     /// Rows of a tile; of `simple` and `complex`, else 1.
     pub rows: usize,
-    /// Blocks of a tile; of `simple` and `complex`, else 1.
+    /// Blocks of a tile; of `simple` and `complex`, else as many as the format has in one.
     pub blocks: usize,
     /// Registers that an eight-bit vector takes: 1, 2 or 4.
     pub lmul: u32,
@@ -118,14 +118,14 @@ pub struct Code {
 pub enum KernelError {
     /// A format the kernel is not written for.
     #[error(
-        "the kernel `{}` does not multiply {format}; it is written for {written_for}{}", kernel.name(),
-        if *kernel != Kernel::Default && FORMATS.contains(format) { ": use `kernel` = \"default\"" } else { ": change `format`" }
+        "the kernel `{}` does not multiply {}; it is written for {written_for}{}", kernel.name(), format_name(*format),
+        if *kernel != Kernel::Default && CODED.contains(format) { ": use `kernel` = \"default\"" } else { ": change `format`" }
     )]
     Unsupported {
         /// The kernel.
         kernel: Kernel,
         /// The format.
-        format: Format,
+        format: GgmlType,
         /// Formats it knows.
         written_for: &'static str,
     },
@@ -191,7 +191,7 @@ impl Code {
     pub const fn as_printed(kernel: Kernel) -> Self {
         Self {
             kernel,
-            format: Format::Q4_0,
+            format: GgmlType::Q4_0,
             immediates: Immediates::AsCompiled,
             compiler: Compiler::XuantieGcc10,
             layout: Layout::Halves,
@@ -226,9 +226,9 @@ impl Code {
         let unsupported = |written_for| Err(KernelError::Unsupported { kernel, format, written_for });
         match (kernel, format) {
             (Kernel::Openblas, _) => Err(KernelError::Blas),
-            (Kernel::Default, _) if FORMATS.contains(&format) => Ok(()),
-            (_, Format::Q4_0) | (Kernel::Vector, Format::Q8_0) => Ok(()),
-            (Kernel::Default, _) => unsupported("q4_0, q8_0, fp16 and fp32"),
+            (Kernel::Default, _) if CODED.contains(&format) => Ok(()),
+            (_, GgmlType::Q4_0) | (Kernel::Vector, GgmlType::Q8_0) => Ok(()),
+            (Kernel::Default, _) => unsupported("q4_0, q4_k, q5_k, q6_k, q8_0, fp16 and fp32"),
             (Kernel::Vector, _) => unsupported("q4_0 and q8_0"),
             _ => unsupported("q4_0"),
         }
@@ -239,8 +239,14 @@ impl Code {
     pub const fn tile(&self) -> (usize, usize) {
         match self.kernel {
             Kernel::Simple | Kernel::Complex => (self.rows, self.blocks),
-            _ => (1, 1),
+            _ => (1, self.blocks_of_one()),
         }
+    }
+
+    /// Blocks of 32 that one of the format holds, or 1.
+    #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
+    const fn blocks_of_one(&self) -> usize {
+        (self.format.block_elements() as usize).div_ceil(BLOCK)
     }
 
     /// Whether constants are part of the instruction.

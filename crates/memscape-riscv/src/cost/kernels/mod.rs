@@ -6,4 +6,4 @@ mod scalar;
 mod tile;
 
 pub use code::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-pub use scalar::{count_halve, count_quantise};
+pub use scalar::{count_halve, count_inputs};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use memscape_workload::Format;
+use memscape_workload::GgmlType;
 
 use super::code::{Code, Kernel, KernelError, Layout};
 use super::scalar;
@@ -106,9 +106,9 @@ impl Code {
     ) -> Result<(Vec<f32>, Counts), KernelError> {
         self.check()?;
         let block_bytes = match self.format {
-            Format::Q4_0 => Q4_0_BYTES,
-            Format::Q8_0 => Q8_0_BYTES,
-            // The scalar kernels of these take plain numbers, and are only counted.
+            GgmlType::Q4_0 => Q4_0_BYTES,
+            GgmlType::Q8_0 => Q8_0_BYTES,
+            // The scalar kernels of others are only counted.
             format => {
                 let written_for = "q4_0 and q8_0 here";
                 return Err(KernelError::Unsupported { kernel: self.kernel, format, written_for });
@@ -151,14 +151,15 @@ impl Code {
         sums: &mut [f32],
     ) {
         match (self.kernel, self.format) {
-            (Kernel::Default, Format::Q4_0) => {
+            (Kernel::Default, GgmlType::Q4_0) => {
                 scalar::q4_0(machine, self.compiler, rows[0], vector, block, &mut sums[0]);
             }
-            (Kernel::Default, Format::Q8_0) => {
+            (Kernel::Default, GgmlType::Q8_0) => {
                 scalar::q8_0(machine, self.compiler, rows[0], vector, block, &mut sums[0]);
             }
-            (Kernel::Default, Format::FP16) => scalar::count_fp16(machine, self.compiler),
-            (Kernel::Default, Format::FP32) => scalar::count_fp32(machine),
+            (Kernel::Default, GgmlType::F16) => scalar::count_fp16(machine, self.compiler),
+            (Kernel::Default, GgmlType::F32) => scalar::count_fp32(machine),
+            (Kernel::Default, kind) => scalar::count_k(machine, self.compiler, kind),
             _ => self.vector_tile(machine, rows, vector, block, blocks, sums),
         }
     }

@@ -1,5 +1,7 @@
 //! llama.cpp's scalar code, block by block.
 
+use memscape_workload::GgmlType;
+
 use super::code::Compiler;
 use crate::cost::vector::{Counts, Memory, VectorMachine};
 use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
@@ -125,14 +127,68 @@ pub(super) fn count_fp32<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUT
     }
 }
 
+/// llama.cpp's scalar dot products of blocks of 256: instructions, loads and stores of one.
+///
+/// # Source
+/// `ggml_vec_dot_q4_K_q8_K` and those of five and six bits (June 2024, without vectors), executed: as Clang 19.1.7
+/// compiles them with the flags of the thesis' Table 5.3, and as GCC 12.2 does (-O3, rv64gc). Both take the quants apart
+/// into memory first and keep eight sums. The vendor's GCC, not at hand, is GCC's with the additions to these sums
+/// and the addresses of two fp16 look-ups left out, which its multiply-accumulates and indexed loads do.
+pub(super) fn count_k<const EXECUTE: bool>(
+    machine: &mut VectorMachine<EXECUTE>,
+    compiler: Compiler,
+    kind: GgmlType,
+) {
+    let (clang, gcc, fused) = match kind {
+        GgmlType::Q4K => ([2014, 830, 280], [3915, 1213, 660], 256 + 15 + 4),
+        GgmlType::Q5K => ([4077, 1289, 541], [6519, 1727, 916], 256 + 15 + 4),
+        _ => ([3004, 731, 261], [4458, 1001, 537], 256 + 2),
+    };
+    let ([all, loads, stores], fused) = match compiler {
+        Compiler::Clang19 => (clang, 0),
+        Compiler::Gcc13 => (gcc, 0),
+        Compiler::XuantieGcc10 => (gcc, fused),
+    };
+    machine.scalar(all - loads - stores - fused);
+    machine.spill(loads, stores);
+    machine.counts.weight_bytes += kind.block_bytes();
+    machine.counts.activation_bytes += GgmlType::Q8K.block_bytes();
+}
+
+/// What makes one block of inputs of what weights of a type meet, and how many it holds.
+#[must_use]
+pub fn count_inputs(compiler: Compiler, made: GgmlType) -> (Counts, u64) {
+    let counts = match made {
+        GgmlType::F32 => Counts::default(),
+        GgmlType::F16 => return (count_halve(compiler), BLOCK as u64),
+        GgmlType::Q8K => count_quantise_k(compiler),
+        _ => count_quantise(compiler),
+    };
+    (counts, made.block_elements())
+}
+
+/// llama.cpp's `quantize_row_q8_K`, one block of 256 inputs.
+///
+/// # Source
+/// June 2024, executed on random inputs, compiled as `count_k` says.
+fn count_quantise_k(compiler: Compiler) -> Counts {
+    let mut machine = VectorMachine::<false>::new(128, 128);
+    let [all, loads, stores] = match compiler {
+        Compiler::Clang19 => [5926, 768, 273],
+        Compiler::XuantieGcc10 | Compiler::Gcc13 => [4946, 768, 273],
+    };
+    machine.scalar(all - loads - stores);
+    machine.spill(loads, stores);
+    machine.counts
+}
+
 /// llama.cpp's `quantize_row_q8_0`, one block of inputs.
 ///
 /// # Source
 /// As Clang 19.1.7 compiles it with the flags of the thesis' Table 5.3: two loops of six
 /// instructions per element, one of which loads, and twenty around them. GCC calls `roundf`,
 /// a dozen more per element.
-#[must_use]
-pub fn count_quantise(compiler: Compiler) -> Counts {
+fn count_quantise(compiler: Compiler) -> Counts {
     let mut machine = VectorMachine::<false>::new(128, 128);
     for _ in 0..BLOCK {
         // flw; fabs, flt, two branches, addi; then flw; fmul, fcvt, addi, bne; sb

@@ -1,7 +1,7 @@
 //! A tile of rows by blocks on vector registers: `vector`, `simple` and `complex` are one
 //! kernel, with constants as immediates or in scalar registers, inlined or behind a call.
 
-use memscape_workload::Format;
+use memscape_workload::GgmlType;
 
 use super::code::{Code, Kernel, Layout};
 use crate::cost::vector::{Class, Integers, Memory, Sew, VectorMachine};
@@ -128,14 +128,14 @@ impl Code {
         let inputs: Vec<_> = (0..blocks)
             .map(|it| strips.load_q8(machine, Memory::Activations(vector), (block + it) * Q8_0_BYTES))
             .collect();
-        let weights: Vec<_> = if self.format == Format::Q4_0 {
+        let weights: Vec<_> = if self.format == GgmlType::Q4_0 {
             let constants = self.constants();
             weights.iter().map(|it| strips.unpack(machine, constants, it)).collect()
         } else {
             weights
         };
         machine.set(Sew::E8, self.lmul, strips.width);
-        let packed = self.format == Format::Q4_0;
+        let packed = self.format == GgmlType::Q4_0;
         let spilled = strips.spilled(rows.len(), blocks, packed, self.vector_registers);
         machine.spill_vectors(spilled, strips.width.div_ceil(self.lmul as usize));
         let products: Vec<_> = weights
@@ -172,7 +172,7 @@ impl Code {
         for row in rows {
             let from = Memory::Weights(row);
             for it in block..block + blocks {
-                loaded.push(if self.format == Format::Q4_0 {
+                loaded.push(if self.format == GgmlType::Q4_0 {
                     strips.load_q4(machine, from, it * Q4_0_BYTES)
                 } else {
                     strips.load_q8(machine, from, it * Q8_0_BYTES)
@@ -194,7 +194,7 @@ impl Code {
         totals: &[i32],
         sums: &mut [f32],
     ) {
-        let block_bytes = if self.format == Format::Q4_0 { Q4_0_BYTES } else { Q8_0_BYTES };
+        let block_bytes = if self.format == GgmlType::Q4_0 { Q4_0_BYTES } else { Q8_0_BYTES };
         let mut scale = |from, at| {
             let scale = machine.load_half(from, at);
             machine.scalar(1); // fcvt.s.h
@@ -234,7 +234,7 @@ impl Code {
         strips: usize,
     ) {
         let (rows, blocks, strips) = (rows as u64, blocks as u64, strips as u64);
-        let weight_loads = if self.format == Format::Q4_0 { strips.div_ceil(2) } else { strips };
+        let weight_loads = if self.format == GgmlType::Q4_0 { strips.div_ceil(2) } else { strips };
         // A pointer per row and one to the inputs address one load each.
         let addresses = rows * (blocks * weight_loads - 1) + blocks * strips - 1;
         machine.scalar(addresses + rows + 1 + 2);

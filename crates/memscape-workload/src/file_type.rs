@@ -1,0 +1,418 @@
+//! Which type llama.cpp stores each matrix of a model in.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::ggml::GgmlType;
+use crate::matrices::{Matrix, Projections};
+use crate::model::Llm;
+use crate::stored::Stored;
+use crate::weights::PartialBlocks;
+
+/// What llama.cpp's quantiser is asked for: most weights are of one type, and those that matter more to
+/// what the model says of a wider one.
+///
+/// # Source
+/// llama.cpp, `llama_tensor_get_type` and `llama_model_quantize_internal`, without an importance matrix. Falcon's own
+/// rule (a language-model head of `q8_0`) is not among these.
+///
+/// # Example
+/// ```
+/// use memscape_workload::{FileType, GgmlType, Matrix, Model};
+/// let model = Model::named("llama-2-7b")?;
+/// let head = |it: FileType| it.type_of(&model, Matrix::LmHead, 0);
+/// assert_eq!((head(FileType::Q4_0), head(FileType::Q8_0)), (GgmlType::Q6K, GgmlType::Q8_0));
+/// // The sizes that are published of both files: 3.83 and 4.08 GB.
+/// let gb = |it: FileType| (it.total_bytes(&model) as f64 / 1e7).round() / 100.0;
+/// assert_eq!((gb(FileType::Q4_0), gb(FileType::Q4KM)), (3.83, 4.08));
+/// # Ok::<(), memscape_study::Unknown>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub enum FileType {
+    /// Four bits and a scale; the language-model head in six.
+    #[serde(rename = "q4_0")]
+    Q4_0,
+    /// Four bits in blocks of 256; the first values and down projections in five, the head in six.
+    #[serde(rename = "q4_k_s")]
+    Q4KS,
+    /// The same with half of values and down projections in six.
+    #[serde(rename = "q4_k_m")]
+    Q4KM,
+    /// Five bits in blocks of 256; the head in six.
+    #[serde(rename = "q5_k_s")]
+    Q5KS,
+    /// The same with half of values and down projections in six.
+    #[serde(rename = "q5_k_m")]
+    Q5KM,
+    /// Six bits in blocks of 256.
+    #[serde(rename = "q6_k")]
+    Q6K,
+    /// Eight bits and a scale.
+    #[serde(rename = "q8_0")]
+    Q8_0,
+    /// Half precision.
+    #[serde(rename = "fp16")]
+    Fp16,
+    /// Single precision.
+    #[serde(rename = "fp32")]
+    Fp32,
+}
+
+impl FileType {
+    /// All of them, narrowest first.
+    pub const ALL: [Self; 9] = [
+        Self::Q4_0,
+        Self::Q4KS,
+        Self::Q4KM,
+        Self::Q5KS,
+        Self::Q5KM,
+        Self::Q6K,
+        Self::Q8_0,
+        Self::Fp16,
+        Self::Fp32,
+    ];
+
+    /// Those that mix types by layer, which no type of ggml is named after.
+    pub const MIXTURES: [Self; 4] = [Self::Q4KS, Self::Q4KM, Self::Q5KS, Self::Q5KM];
+
+    /// The name, for example `q4_k_m`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Q4_0 => "q4_0",
+            Self::Q4KS => "q4_k_s",
+            Self::Q4KM => "q4_k_m",
+            Self::Q5KS => "q5_k_s",
+            Self::Q5KM => "q5_k_m",
+            Self::Q6K => "q6_k",
+            Self::Q8_0 => "q8_0",
+            Self::Fp16 => "fp16",
+            Self::Fp32 => "fp32",
+        }
+    }
+
+    /// The type of most weights.
+    #[must_use]
+    pub const fn main(self) -> GgmlType {
+        match self {
+            Self::Q4_0 => GgmlType::Q4_0,
+            Self::Q4KS | Self::Q4KM => GgmlType::Q4K,
+            Self::Q5KS | Self::Q5KM => GgmlType::Q5K,
+            Self::Q6K => GgmlType::Q6K,
+            Self::Q8_0 => GgmlType::Q8_0,
+            Self::Fp16 => GgmlType::F16,
+            Self::Fp32 => GgmlType::F32,
+        }
+    }
+
+    /// The file whose weights are mostly of a type, and whose down projections take so many bits on average: of two, that
+    /// with half of them in `q6_k` if a quarter at least seems to be.
+    #[must_use]
+    pub fn of_mostly(main: GgmlType, down_bits: f64) -> Option<Self> {
+        let mut all = Self::ALL.into_iter().filter(|it| it.main() == main);
+        let plain = all.next()?;
+        let [of_main, wide] = [main, GgmlType::Q6K].map(GgmlType::bits_per_element);
+        let mixed = down_bits > of_main + (wide - of_main) / 4.0;
+        Some(if mixed { all.next().unwrap_or(plain) } else { plain })
+    }
+
+    /// The type of one matrix of one layer, counted from 0; any layer will do of a matrix beside them. Where its rows
+    /// are no whole blocks, it is what llama.cpp takes in its place, if there is such a type.
+    #[must_use]
+    pub fn type_of(self, model: &Llm, matrix: Matrix, layer: u32) -> GgmlType {
+        let kind = self.asked_for(model, matrix, layer);
+        model.gemv(matrix).map_or(kind, |it| whole(kind, it.k()))
+    }
+
+    fn asked_for(self, model: &Llm, matrix: Matrix, layer: u32) -> GgmlType {
+        let (main, layers) = (self.main(), model.layers);
+        if matches!(self, Self::Fp16 | Self::Fp32) {
+            return if matrix == Matrix::Router { GgmlType::F32 } else { main };
+        }
+        let eight_experts = model.experts.is_some_and(|it| it.count == 8);
+        let more_bits = || {
+            let eighth = layers / 8;
+            let wide = layer < eighth || layer >= 7 * layers / 8 || (layer - eighth) % 3 == 2;
+            wide && matches!(self, Self::Q4KM | Self::Q5KM)
+        };
+        match matrix {
+            // Scores of experts are never quantised.
+            Matrix::Router => GgmlType::F32,
+            Matrix::LmHead if self == Self::Q8_0 => GgmlType::Q8_0,
+            Matrix::LmHead => GgmlType::Q6K,
+            Matrix::K | Matrix::V if eight_experts => GgmlType::Q8_0,
+            Matrix::V | Matrix::Down | Matrix::Fc2 if more_bits() => GgmlType::Q6K,
+            Matrix::V if self == Self::Q4KS && layer < 4 => GgmlType::Q5K,
+            // The 70B models share values among eight heads.
+            Matrix::V if main == GgmlType::Q4K && layers == 80 && model.heads != model.kv_heads => {
+                GgmlType::Q5K
+            }
+            Matrix::Down | Matrix::Fc2 if self == Self::Q4KS && layer < layers / 8 => GgmlType::Q5K,
+            Matrix::Out if eight_experts && main == GgmlType::Q4K => GgmlType::Q5K,
+            Matrix::Qkv if self == Self::Q4KM => GgmlType::Q5K,
+            Matrix::Qkv if self == Self::Q5KM => GgmlType::Q6K,
+            _ => main,
+        }
+    }
+
+    /// In how many of these layers a matrix is of which type, in the order of types.
+    #[must_use]
+    pub fn types(self, model: &Llm, matrix: Matrix, layers: Range<u32>) -> Vec<(GgmlType, u64)> {
+        let mut found: Vec<(GgmlType, u64)> = Vec::with_capacity(2);
+        for layer in layers {
+            let kind = self.type_of(model, matrix, layer);
+            match found.iter_mut().find(|it| it.0 == kind) {
+                Some(it) => it.1 += 1,
+                None => found.push((kind, 1)),
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// All matrices of a model that a file holds, each with its shape, its type, and how many there are of it; the token
+    /// embedding is not among them, unless it is the language-model head.
+    pub fn matrices(
+        self,
+        model: &Llm,
+        projections: Projections,
+    ) -> impl Iterator<Item = (Matrix, crate::Gemv, GgmlType, u64)> {
+        let of_layers = model.layer_matrices(projections).flat_map(move |(matrix, shape, each)| {
+            let types = self.types(model, matrix, 0..model.layers);
+            types.into_iter().map(move |(kind, layers)| (matrix, shape, kind, layers * each))
+        });
+        let beside = Matrix::OUTSIDE.into_iter().filter_map(move |matrix| {
+            Some((matrix, model.gemv(matrix).ok()?, self.type_of(model, matrix, 0), 1))
+        });
+        of_layers.chain(beside)
+    }
+
+    /// What such a file takes, as the file itself would say: means over all layers.
+    #[must_use]
+    pub fn stored(self, model: &Llm) -> Stored {
+        let mean = |matrices: &[Matrix]| {
+            let there = matrices.iter().find(|it| model.gemv(**it).is_ok())?;
+            let types = self.types(model, *there, 0..model.layers);
+            let bits: f64 = types.iter().map(|(kind, layers)| kind.bits_per_element() * count(*layers)).sum();
+            Some(bits / f64::from(model.layers))
+        };
+        let main = self.main().bits_per_element();
+        let of = |matrices: &[Matrix]| mean(matrices).unwrap_or(main);
+        let head = of(&[Matrix::LmHead]);
+        Stored {
+            main: self.main(),
+            embedding_bits: if model.tied_embeddings { head } else { self.table(model).bits_per_element() },
+            lm_head_bits: head,
+            q_bits: of(&[Matrix::Q]),
+            k_bits: of(&[Matrix::K]),
+            v_bits: of(&[Matrix::V]),
+            out_bits: of(&[Matrix::Out]),
+            router_bits: mean(&[Matrix::Router]),
+            gate_bits: mean(&[Matrix::Gate]),
+            up_bits: of(&[Matrix::Up, Matrix::Fc1]),
+            down_bits: of(&[Matrix::Down, Matrix::Fc2]),
+            vector_bits: 32.0,
+        }
+    }
+
+    /// The type of a token embedding that is not the head, too.
+    fn table(self, model: &Llm) -> GgmlType {
+        whole(self.main(), model.embedding_width().into())
+    }
+
+    /// Whether all rows are whole blocks.
+    ///
+    /// # Errors
+    /// [`PartialBlocks`] names the matrix.
+    pub fn fits(self, model: &Llm, projections: Projections) -> Result<(), PartialBlocks> {
+        let cut = |(matrix, shape, format, _): (Matrix, crate::Gemv, GgmlType, u64)| {
+            let (block, columns) = (format.block_elements(), shape.k());
+            let error = PartialBlocks { format, block, matrix, columns, instead: None };
+            (!columns.is_multiple_of(block)).then_some(error)
+        };
+        self.matrices(model, projections).find_map(cut).map_or(Ok(()), Err)
+    }
+
+    /// Bytes of the whole file, its description left out: norms, biases and learned positions in single precision.
+    ///
+    /// # Panics
+    /// Above 2^56 weights in one matrix, which no checked model has.
+    #[must_use]
+    pub fn total_bytes(self, model: &Llm) -> u64 {
+        let bytes = |kind: GgmlType, rows: u64, columns: u64| rows * kind.storage_bits(columns) / 8;
+        let matrices: u64 = self
+            .matrices(model, Projections::Separate)
+            .map(|(_, shape, kind, count)| count * bytes(kind, shape.m(), shape.k()))
+            .sum();
+        // One that is the head is stored once.
+        let embedding = if model.tied_embeddings {
+            0
+        } else {
+            bytes(self.table(model), model.vocab_size.into(), model.embedding_width().into())
+        };
+        let matrices_alone = u64::from(model.layers) * model.layer_matrix_parameters()
+            + model.embedding_parameters() * if model.tied_embeddings { 1 } else { 2 }
+            + if model.projects_embedding() {
+                2 * u64::from(model.hidden_size) * u64::from(model.embedding_width())
+            } else {
+                0
+            };
+        matrices + embedding + 4 * (model.parameters() - matrices_alone)
+    }
+}
+
+/// A type whose blocks divide rows of so many columns: this one, or what llama.cpp takes instead, if it has something.
+const fn whole(kind: GgmlType, columns: u64) -> GgmlType {
+    match kind.fallback() {
+        _ if columns.is_multiple_of(kind.block_elements()) => kind,
+        Some(instead) if columns.is_multiple_of(instead.block_elements()) => instead,
+        Some(_) => GgmlType::F16,
+        None => kind,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "layers")]
+const fn count(layers: u64) -> f64 {
+    layers as f64
+}
+
+/// A text that is no [`FileType`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "llama.cpp has no code here for a file of `{given}`; there are {}",
+    FileType::ALL.map(FileType::name).join(", ")
+)]
+pub struct FileTypeError {
+    /// The text as given.
+    pub given: String,
+}
+
+impl FromStr for FileType {
+    type Err = FileTypeError;
+
+    fn from_str(text: &str) -> Result<Self, FileTypeError> {
+        let found = Self::ALL.into_iter().find(|it| it.name() == text);
+        found.ok_or_else(|| FileTypeError { given: text.to_owned() })
+    }
+}
+
+impl<'de> Deserialize<'de> for FileType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl fmt::Display for FileType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experts, Model};
+
+    fn named(name: &str) -> Llm {
+        *Model::named(name).unwrap()
+    }
+
+    /// Half of values and down projections have six bits: the first and the last eighth of the layers, and each third
+    /// between.
+    #[test]
+    fn a_mixture_is_of_two_types() {
+        let llama = named("llama-2-7b");
+        let types = |matrix| FileType::Q4KM.types(&llama, matrix, 0..32);
+        for matrix in [Matrix::V, Matrix::Down] {
+            assert_eq!(types(matrix), [(GgmlType::Q4K, 16), (GgmlType::Q6K, 16)], "{matrix:?}");
+        }
+        for matrix in [Matrix::Q, Matrix::K, Matrix::Out, Matrix::Gate, Matrix::Up] {
+            assert_eq!(types(matrix), [(GgmlType::Q4K, 32)], "{matrix:?}");
+        }
+        let wide: Vec<u32> =
+            (0..32).filter(|it| FileType::Q4KM.type_of(&llama, Matrix::V, *it) == GgmlType::Q6K).collect();
+        assert_eq!(wide, [0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31]);
+        assert_eq!(
+            FileType::Q4KS.types(&llama, Matrix::Down, 0..32),
+            [(GgmlType::Q4K, 28), (GgmlType::Q5K, 4)]
+        );
+    }
+
+    /// Sizes that llama.cpp's own list of files prints for Llama 2, in GB: of 7B and of 70B.
+    #[test]
+    fn files_are_as_large_as_published() {
+        let gb = |model: &str, it: FileType| {
+            #[expect(clippy::cast_precision_loss, reason = "a few gigabytes")]
+            let bytes = it.total_bytes(&named(model)) as f64;
+            (bytes / 1e7).round() / 100.0
+        };
+        for (it, published) in [
+            (FileType::Q4_0, 3.83),
+            (FileType::Q4KS, 3.86),
+            (FileType::Q4KM, 4.08),
+            (FileType::Q5KS, 4.65),
+            (FileType::Q5KM, 4.78),
+            (FileType::Q6K, 5.53),
+            (FileType::Q8_0, 7.16),
+        ] {
+            assert!((gb("llama-2-7b", it) - published).abs() < 0.006, "{it}: {}", gb("llama-2-7b", it));
+        }
+    }
+
+    /// What a file says of itself adds up to its bytes.
+    #[test]
+    fn means_add_up_to_the_file() {
+        for model in Model::all() {
+            for it in FileType::ALL {
+                let told = Llm { stored: Some(it.stored(&model)), ..*model };
+                let told = crate::WeightFormat::Stored.of(&told).unwrap().total_bytes().0;
+                let file = it.total_bytes(&model);
+                // Learned positions are in single precision, of which a file says nothing.
+                let positions = u64::from(model.learned_positions) * u64::from(model.hidden_size) * 4;
+                assert!(told.abs_diff(file) <= positions.max(1), "{model} {it}: {told} {file}");
+            }
+        }
+    }
+
+    /// Rows that 256 does not divide are of the type that llama.cpp takes in place.
+    #[test]
+    fn partial_blocks_fall_back() {
+        let qwen = named("qwen2.5-0.5b");
+        assert_eq!(FileType::Q4KM.type_of(&qwen, Matrix::Q, 0), GgmlType::Q5_0);
+        assert_eq!(FileType::Q4_0.type_of(&qwen, Matrix::LmHead, 0), GgmlType::Q8_0);
+        assert_eq!(FileType::Q4_0.fits(&qwen, Projections::Separate), Ok(()));
+        let odd = Llm { hidden_size: 2047, ..qwen };
+        assert_eq!(FileType::Q6K.type_of(&odd, Matrix::Q, 0), GgmlType::F16);
+        let error = FileType::Q4_0.fits(&odd, Projections::Separate).unwrap_err();
+        assert_eq!((error.matrix, error.columns), (Matrix::Q, 2047));
+    }
+
+    #[test]
+    fn experts_keep_keys_and_values_wide() {
+        let mixtral = named("mixtral-8x7b");
+        let of = |matrix| FileType::Q4KM.type_of(&mixtral, matrix, 5);
+        assert_eq!([of(Matrix::K), of(Matrix::V)], [GgmlType::Q8_0; 2]);
+        assert_eq!((of(Matrix::Out), of(Matrix::Router)), (GgmlType::Q5K, GgmlType::F32));
+        let sixteen = Llm { experts: Some(Experts { count: 16, active: 2 }), ..mixtral };
+        assert_eq!(FileType::Q4KM.type_of(&sixteen, Matrix::K, 5), GgmlType::Q4K);
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_types() {
+        assert_eq!(FileType::of_mostly(GgmlType::Q4K, 4.5), Some(FileType::Q4KS));
+        assert_eq!(FileType::of_mostly(GgmlType::Q4K, 5.53), Some(FileType::Q4KM));
+        assert_eq!(FileType::of_mostly(GgmlType::Q8_0, 8.5), Some(FileType::Q8_0));
+        assert_eq!(FileType::of_mostly(GgmlType::Q4_0, 4.5), Some(FileType::Q4_0));
+        assert_eq!(FileType::of_mostly(GgmlType::Q2K, 2.6), None);
+        let llama = named("llama-2-7b");
+        for it in FileType::ALL {
+            let stored = it.stored(&llama);
+            assert_eq!(FileType::of_mostly(stored.main, stored.down_bits), Some(it));
+            assert_eq!(serde_json::to_string(&it).unwrap(), format!("\"{it}\""));
+        }
+    }
+}
