@@ -26,7 +26,7 @@ use crate::placement::{Needs, Placement};
 pub struct InferenceStudy {
     /// Language model
     pub model: Model,
-    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, a mixture of llama.cpp's such as `q4_k_m`, or `stored`, as the model's file
     /// has them, which holds for a GGUF file unless given; keys and values are FP16
     pub format: WeightFormat,
     /// Tokens of the prompt

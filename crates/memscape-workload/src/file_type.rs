@@ -1,5 +1,6 @@
 //! Which type llama.cpp stores each matrix of a model in.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -10,15 +11,16 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use crate::ggml::GgmlType;
 use crate::matrices::{Matrix, Projections};
 use crate::model::Llm;
+use crate::shape::Gemv;
 use crate::stored::Stored;
-use crate::weights::PartialBlocks;
+use crate::weights::{PartialBlocks, WeightFormat};
 
 /// What llama.cpp's quantiser is asked for: most weights are of one type, and those that matter more to
 /// what the model says of a wider one.
 ///
 /// # Source
-/// llama.cpp, `llama_tensor_get_type` and `llama_model_quantize_internal`, without an importance matrix. Falcon's own
-/// rule (a language-model head of `q8_0`) is not among these.
+/// llama.cpp, `llama_tensor_get_type` and `llama_model_quantize_internal`, without an importance matrix. Falcon, whose
+/// language-model head is `q8_0` there and whose down projections have a rule of their own, is taken as any other model.
 ///
 /// # Example
 /// ```
@@ -109,15 +111,38 @@ impl FileType {
         }
     }
 
-    /// The file whose weights are mostly of a type, and whose down projections take so many bits on average: of two, that
-    /// with half of them in `q6_k` if a quarter at least seems to be.
+    /// The file that a model's own is, if it says how its weights are stored: of those whose weights are mostly of the
+    /// type that it says, the one that differs least from it in bits.
     #[must_use]
-    pub fn of_mostly(main: GgmlType, down_bits: f64) -> Option<Self> {
-        let mut all = Self::ALL.into_iter().filter(|it| it.main() == main);
-        let plain = all.next()?;
-        let [of_main, wide] = [main, GgmlType::Q6K].map(GgmlType::bits_per_element);
-        let mixed = down_bits > of_main + (wide - of_main) / 4.0;
-        Some(if mixed { all.next().unwrap_or(plain) } else { plain })
+    pub fn of_model(model: &Llm) -> Option<Self> {
+        let own = model.stored?;
+        let away = |it: Self| {
+            let told = Llm { stored: Some(it.stored(model)), ..*model };
+            let each = |all: &Llm, matrix, elements| {
+                WeightFormat::Stored.of(all).map_or(0.0, |it| count(it.matrix_bits(matrix, elements)))
+            };
+            let layers = model.layer_matrices(Projections::Separate);
+            let all = layers.chain(model.gemv(Matrix::LmHead).map(|it| (Matrix::LmHead, it, 1)));
+            let of = |(matrix, shape, _): (Matrix, Gemv, u64)| {
+                let elements = shape.macs();
+                (each(&told, matrix, elements) - each(model, matrix, elements)).abs()
+            };
+            all.map(of).sum::<f64>()
+        };
+        let alike = Self::ALL.into_iter().filter(|it| it.mostly(model) == own.main);
+        alike.min_by(|a, b| away(*a).total_cmp(&away(*b)))
+    }
+
+    /// The type of most weights, the token embedding among them: what is taken instead of the one asked for may be most.
+    fn mostly(self, model: &Llm) -> GgmlType {
+        let mut weights = BTreeMap::new();
+        for (_, shape, kind, matrices) in self.matrices(model, model.file_projections()) {
+            *weights.entry(kind).or_insert(0) += matrices * shape.macs();
+        }
+        if !model.tied_embeddings {
+            *weights.entry(self.table(model)).or_insert(0) += model.embedding_parameters();
+        }
+        weights.into_iter().max_by_key(|it| it.1).map_or(self.main(), |it| it.0)
     }
 
     /// The type of one matrix of one layer, counted from 0; any layer will do of a matrix beside them. Where its rows
@@ -180,7 +205,7 @@ impl FileType {
         self,
         model: &Llm,
         projections: Projections,
-    ) -> impl Iterator<Item = (Matrix, crate::Gemv, GgmlType, u64)> {
+    ) -> impl Iterator<Item = (Matrix, Gemv, GgmlType, u64)> {
         let of_layers = model.layer_matrices(projections).flat_map(move |(matrix, shape, each)| {
             let types = self.types(model, matrix, 0..model.layers);
             types.into_iter().map(move |(kind, layers)| (matrix, shape, kind, layers * each))
@@ -194,8 +219,10 @@ impl FileType {
     /// What such a file takes, as the file itself would say: means over all layers.
     #[must_use]
     pub fn stored(self, model: &Llm) -> Stored {
+        let merged = model.file_projections() == Projections::Merged;
         let mean = |matrices: &[Matrix]| {
-            let there = matrices.iter().find(|it| model.gemv(**it).is_ok())?;
+            let there =
+                matrices.iter().find(|it| model.gemv(**it).is_ok() && (merged || **it != Matrix::Qkv))?;
             let types = self.types(model, *there, 0..model.layers);
             let bits: f64 = types.iter().map(|(kind, layers)| kind.bits_per_element() * count(*layers)).sum();
             Some(bits / f64::from(model.layers))
@@ -204,12 +231,12 @@ impl FileType {
         let of = |matrices: &[Matrix]| mean(matrices).unwrap_or(main);
         let head = of(&[Matrix::LmHead]);
         Stored {
-            main: self.main(),
+            main: self.mostly(model),
             embedding_bits: if model.tied_embeddings { head } else { self.table(model).bits_per_element() },
             lm_head_bits: head,
-            q_bits: of(&[Matrix::Q]),
-            k_bits: of(&[Matrix::K]),
-            v_bits: of(&[Matrix::V]),
+            q_bits: of(&[Matrix::Qkv, Matrix::Q]),
+            k_bits: of(&[Matrix::Qkv, Matrix::K]),
+            v_bits: of(&[Matrix::Qkv, Matrix::V]),
             out_bits: of(&[Matrix::Out]),
             router_bits: mean(&[Matrix::Router]),
             gate_bits: mean(&[Matrix::Gate]),
@@ -229,7 +256,7 @@ impl FileType {
     /// # Errors
     /// [`PartialBlocks`] names the matrix.
     pub fn fits(self, model: &Llm, projections: Projections) -> Result<(), PartialBlocks> {
-        let cut = |(matrix, shape, format, _): (Matrix, crate::Gemv, GgmlType, u64)| {
+        let cut = |(matrix, shape, format, _): (Matrix, Gemv, GgmlType, u64)| {
             let (block, columns) = (format.block_elements(), shape.k());
             let error = PartialBlocks { format, block, matrix, columns, instead: None };
             (!columns.is_multiple_of(block)).then_some(error)
@@ -245,7 +272,7 @@ impl FileType {
     pub fn total_bytes(self, model: &Llm) -> u64 {
         let bytes = |kind: GgmlType, rows: u64, columns: u64| rows * kind.storage_bits(columns) / 8;
         let matrices: u64 = self
-            .matrices(model, Projections::Separate)
+            .matrices(model, model.file_projections())
             .map(|(_, shape, kind, count)| count * bytes(kind, shape.m(), shape.k()))
             .sum();
         // One that is the head is stored once.
@@ -369,12 +396,37 @@ mod tests {
         for model in Model::all() {
             for it in FileType::ALL {
                 let told = Llm { stored: Some(it.stored(&model)), ..*model };
-                let told = crate::WeightFormat::Stored.of(&told).unwrap().total_bytes().0;
+                let told = WeightFormat::Stored.of(&told).unwrap().total_bytes().0;
                 let file = it.total_bytes(&model);
                 // Learned positions are in single precision, of which a file says nothing.
                 let positions = u64::from(model.learned_positions) * u64::from(model.hidden_size) * 4;
                 assert!(told.abs_diff(file) <= positions.max(1), "{model} {it}: {told} {file}");
             }
+        }
+    }
+
+    /// Phi-4, whose queries, keys and values are one matrix: sizes that a publisher of its files lists, in GB.
+    #[test]
+    fn merged_projections_have_types_of_their_own() {
+        let phi = Llm {
+            layers: 40,
+            hidden_size: 5120,
+            heads: 40,
+            kv_heads: 10,
+            head_dim: 128,
+            ffn_size: 17920,
+            vocab_size: 100_352,
+            ..named("phi-3-mini")
+        };
+        for (it, published) in [
+            (FileType::Q4KS, 8.44),
+            (FileType::Q4KM, 9.05),
+            (FileType::Q5KS, 10.15),
+            (FileType::Q5KM, 10.60),
+            (FileType::Q6K, 12.03),
+        ] {
+            let gb = count(it.total_bytes(&phi)) / 1e9;
+            assert!((gb - published).abs() < 0.011, "{it}: {gb}");
         }
     }
 
@@ -403,16 +455,23 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_types() {
-        assert_eq!(FileType::of_mostly(GgmlType::Q4K, 4.5), Some(FileType::Q4KS));
-        assert_eq!(FileType::of_mostly(GgmlType::Q4K, 5.53), Some(FileType::Q4KM));
-        assert_eq!(FileType::of_mostly(GgmlType::Q8_0, 8.5), Some(FileType::Q8_0));
-        assert_eq!(FileType::of_mostly(GgmlType::Q4_0, 4.5), Some(FileType::Q4_0));
-        assert_eq!(FileType::of_mostly(GgmlType::Q2K, 2.6), None);
-        let llama = named("llama-2-7b");
         for it in FileType::ALL {
-            let stored = it.stored(&llama);
-            assert_eq!(FileType::of_mostly(stored.main, stored.down_bits), Some(it));
             assert_eq!(serde_json::to_string(&it).unwrap(), format!("\"{it}\""));
+            // Also where blocks fall back, and where the embedding is most of a model.
+            let large = Llm { layers: 8, vocab_size: 1 << 18, ..named("llama-3.2-1b") };
+            for model in ["llama-2-7b", "gemma-3-1b", "qwen2.5-0.5b", "phi-3-mini", "mixtral-8x7b"]
+                .map(named)
+                .into_iter()
+                .chain([large])
+            {
+                let found = FileType::of_model(&Llm { stored: Some(it.stored(&model)), ..model });
+                assert_eq!(found, Some(it), "{:?}", model.hidden_size);
+            }
         }
+        let other = |main| Llm {
+            stored: Some(Stored { main, ..FileType::Q4_0.stored(&named("opt-125m")) }),
+            ..named("opt-125m")
+        };
+        assert_eq!(FileType::of_model(&other(GgmlType::Q2K)), None);
     }
 }

@@ -139,6 +139,12 @@ pub const AS_STACKED: Implied = Implied {
     },
 };
 impl Llm {
+    /// The projections as the model's files have them.
+    #[must_use]
+    pub const fn file_projections(&self) -> Projections {
+        if self.stacked { Projections::Merged } else { Projections::Separate }
+    }
+
     /// The matrices of one layer in the order they are used.
     ///
     /// For OPT, merged: `qkv` (3d x d), `out` (d x d), `fc1` (4d x d), `fc2`

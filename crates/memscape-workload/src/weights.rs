@@ -124,8 +124,8 @@ impl Stored {
 /// The file of llama.cpp's quantiser that a described model's own is, if it says so.
 #[must_use]
 pub fn file_type(model: &Value) -> Option<FileType> {
-    let stored = Stored::of(model)?;
-    FileType::of_mostly(stored.main, stored.down_bits)
+    Stored::of(model)?;
+    FileType::of_model(&serde_json::from_value(model.clone()).ok()?)
 }
 
 impl From<Format> for WeightFormat {
@@ -156,7 +156,7 @@ impl WeightFormat {
             Self::Format(Format::Q4_0) => GgmlType::Q4_0,
             Self::Format(Format::Q8_0) => GgmlType::Q8_0,
             Self::Ggml(kind) => kind,
-            Self::File(it) => return it.fits(model, Projections::Separate),
+            Self::File(it) => return it.fits(model, model.file_projections()),
             // A file's rows are whole blocks, or it is not read.
             Self::Format(_) | Self::Stored => return Ok(()),
         };

@@ -29,7 +29,7 @@ pub struct PartitionStudy {
     pub instance: Option<InstanceName>,
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
-    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, a mixture of llama.cpp's such as `q4_k_m`, or `stored`, as the model's file
     /// has them on average, which holds for a GGUF file unless given; they are multiplied as FP16 all the same
     pub format: WeightFormat,
     /// Who computes cold neurons

@@ -158,10 +158,9 @@ pub const FILE_KERNEL: Implied = Implied {
 /// Bytes of the file that llama.cpp maps, as the model says of its own file, if it is of that type.
 #[must_use]
 pub fn file_bytes(model: &Llm, file: FileType) -> u64 {
-    let stored = model.stored.filter(|it| it.main == file.main());
-    match stored.and(WeightFormat::Stored.of(model).ok()) {
-        Some(weights) => weights.total_bytes().0,
-        None => file.total_bytes(model),
+    match WeightFormat::Stored.of(model) {
+        Ok(weights) if FileType::of_model(model) == Some(file) => weights.total_bytes().0,
+        _ => file.total_bytes(model),
     }
 }
 

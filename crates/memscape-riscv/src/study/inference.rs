@@ -227,6 +227,19 @@ pub enum InferenceError {
         /// What binds the run to more nodes, if their memory is not all that there is.
         bound: Option<&'static str>,
     },
+    /// A kernel that is not written for most of a mixture.
+    #[error(
+        "the kernel `{}` is not written for {main}, which most of a file of {file} is; use `kernel` = \"default\"",
+        kernel.name()
+    )]
+    Unwritten {
+        /// The kernel.
+        kernel: Kernel,
+        /// The file.
+        file: FileType,
+        /// The type of most of it.
+        main: GgmlType,
+    },
     /// No such kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -363,6 +376,11 @@ impl InferenceStudy {
             compiler_factor: self.compiler_factor,
             build: self.dispatch,
         };
+        let main = self.format.main();
+        let unwritten = matches!(self.code().check(), Err(KernelError::Unsupported { .. }));
+        if unwritten && FileType::MIXTURES.contains(&self.format) {
+            return Err(InferenceError::Unwritten { kernel: self.kernel, file: self.format, main });
+        }
         let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
         let crew = Crew::new(
             placed,

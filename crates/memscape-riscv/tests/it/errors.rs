@@ -84,6 +84,10 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { format: FileType::Fp16, ..base }),
         "the kernel `complex` does not multiply fp16; it is written for q4_0: use `kernel` = \"default\""
     );
+    assert_eq!(
+        error(InferenceStudy { format: FileType::Q4KM, ..base }),
+        "the kernel `complex` is not written for q4_k, which most of a file of q4_k_m is; use `kernel` = \"default\""
+    );
     let mut slow =
         InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: Some(tokens(1 << 24)), ..base };
     slow.memory.rows = count(1 << 30);

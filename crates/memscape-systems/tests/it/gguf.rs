@@ -185,6 +185,19 @@ fn riscv_takes_the_format_of_the_file() {
     assert_eq!(eight, answer(GgmlType::Q8_0, json!({ "kernel": "default" })).unwrap());
     let error = answer(GgmlType::Q8_0, json!({ "kernel": "complex" })).unwrap_err().to_string();
     assert!(error.contains("does not multiply q8_0"), "{error}");
+    // Mixtures are known by what most weights and down projections are stored in.
+    let slightly = |matrix: &str, layer| match (matrix, layer) {
+        ("ffn_down", 0) => GgmlType::Q5K,
+        _ => GgmlType::Q4K,
+    };
+    let mixtures: [(&str, &dyn Fn(&str, u32) -> GgmlType); 2] = [("q4_k_m", &mixed), ("q4_k_s", &slightly)];
+    for (format, types) in mixtures {
+        let path = folder.path().join(format!("{format}.gguf"));
+        save(&path, &Writer::model("llama", &tiny(), 10, types));
+        let found = it.run(&parameters(&json!({ "model": path }))).unwrap();
+        let given = json!({ "model": path, "format": format, "kernel": "default" });
+        assert_eq!(found, it.run(&parameters(&given)).unwrap(), "{format}");
+    }
 }
 
 #[test]
