@@ -184,9 +184,17 @@ impl FileType {
         }
     }
 
+    /// Whether layers may have different types of a matrix.
+    fn varies(self, matrix: Matrix) -> bool {
+        Self::MIXTURES.contains(&self) && matches!(matrix, Matrix::V | Matrix::Down | Matrix::Fc2)
+    }
+
     /// In how many of these layers a matrix is of which type, in the order of types.
     #[must_use]
     pub fn types(self, model: &Llm, matrix: Matrix, layers: Range<u32>) -> Vec<(GgmlType, u64)> {
+        if !self.varies(matrix) && !layers.is_empty() {
+            return vec![(self.type_of(model, matrix, layers.start), layers.len() as u64)];
+        }
         let mut found: Vec<(GgmlType, u64)> = Vec::with_capacity(2);
         for layer in layers {
             let kind = self.type_of(model, matrix, layer);
