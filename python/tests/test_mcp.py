@@ -258,10 +258,14 @@ def test_messages_that_are_none_get_errors(tmp_path):
     assert "did you mean `run`?" in replies[4]["error"]["message"]
 
 
+# Some milliseconds a point, so that no machine is done with all of them in a few seconds.
 LONG = {
-    "study": "pim.gemv",
-    "base": {"model": "opt-125m", "gemv": "fc1"},
-    "axes": {"memory.trcd_ns": [10 + it / 100 for it in range(2000)], "memory.trp_ns": [10 + it for it in range(400)]},
+    "study": "ndp.inference",
+    "base": {"model": "opt-125m", "system": "hermes"},
+    "axes": {
+        "overhead.sync_us": [1 + it / 100 for it in range(2000)],
+        "overhead.launch_us": [1 + it / 100 for it in range(400)],
+    },
 }
 
 
@@ -300,7 +304,7 @@ def test_a_signal_saves_the_rows_of_a_call(tmp_path):
 
 
 def test_a_search_that_is_cancelled_leaves_the_table_of_before(tmp_path):
-    asked = {"space": LONG, "minimize": ["time_ns"], "method": "random", "output": "found.parquet"}
+    asked = {"space": LONG, "minimize": ["token_ns"], "method": "random", "output": "found.parquet"}
     with running(tmp_path) as server:
         say(server, call(1, "search", budget=100, **asked))
         assert not json.loads(server.stdout.readline())["result"]["isError"]

@@ -33,7 +33,7 @@ pub mod shape;
 mod stored;
 pub mod weights;
 
-pub use file_type::{FileType, FileTypeError};
+pub use file_type::{FileType, FileTypeError, PartialBlocks};
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePlace};
 pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};
@@ -44,4 +44,4 @@ pub use operators::{Operator, OperatorError, OperatorKind};
 pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};
 pub use stored::Stored;
-pub use weights::{NotStored, PartialBlocks, WeightFormat, WeightFormatError, Weights, WeightsError};
+pub use weights::{NotStored, WeightFormat, WeightFormatError, Weights, WeightsError};

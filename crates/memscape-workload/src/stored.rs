@@ -62,6 +62,13 @@ impl Stored {
         ]
     }
 
+    /// By how many bits all matrices differ, but routers, which files quantise or not.
+    pub(crate) fn differs(&self, other: &Self) -> f64 {
+        let matrices = |it: &(&str, f64)| !matches!(it.0, "stored.router_bits" | "stored.vector_bits");
+        let both = self.means().into_iter().zip(other.means()).filter(|(it, _)| matrices(it));
+        both.map(|(one, another)| (one.1 - another.1).abs()).sum()
+    }
+
     /// The first mean that no type can have, with its name.
     pub(crate) fn fault(&self) -> Option<(&'static str, f64)> {
         self.means().into_iter().find(|(_, bits)| !(*bits > 0.0 && *bits <= MOST_BITS))

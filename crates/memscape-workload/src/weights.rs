@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::file_type::FileType;
+use crate::file_type::{FileType, PartialBlocks};
 use crate::format::Format;
 use crate::ggml::GgmlType;
 use crate::matrices::{Matrix, Projections};
@@ -59,32 +59,6 @@ pub const AS_STORED: Implied =
 )]
 pub struct NotStored;
 
-/// Rows of a matrix that are no whole blocks of a type of ggml: no file has such a tensor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`format` is {format}, whose blocks are {block} weights of one row, but a row of the model's `{matrix}` has \
-     {columns}; {}",
-    match instead {
-        Some(it) => format!(
-            "llama.cpp stores such a matrix as {it}: give `format` = \"{it}\", or the model's GGUF file, which says \
-             how each one is stored"
-        ),
-        None => "no block divides it: give `format` = \"fp16\"".to_owned(),
-    }
-)]
-pub struct PartialBlocks {
-    /// The type.
-    pub format: GgmlType,
-    /// Weights of its blocks.
-    pub block: u64,
-    /// The first matrix whose rows they do not divide.
-    pub matrix: Matrix,
-    /// Weights of one of its rows.
-    pub columns: u64,
-    /// What llama.cpp takes instead, if that divides all rows.
-    pub instead: Option<GgmlType>,
-}
-
 /// Why a model's weights are not stored so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -119,13 +93,6 @@ impl Stored {
     fn of(model: &Value) -> Option<Self> {
         serde_json::from_value(model.get("stored")?.clone()).ok()
     }
-}
-
-/// The file of llama.cpp's quantiser that a described model's own is, if it says so.
-#[must_use]
-pub fn file_type(model: &Value) -> Option<FileType> {
-    Stored::of(model)?;
-    FileType::of_model(&serde_json::from_value(model.clone()).ok()?)
 }
 
 impl From<Format> for WeightFormat {
@@ -503,6 +470,21 @@ mod tests {
             .map(|(matrix, gemv)| weights.matrix_bits(matrix, gemv.macs()))
             .sum();
         assert_eq!(merged, weights.token_layer_bits());
+    }
+
+    /// What a file says of itself adds up to its bytes.
+    #[test]
+    fn means_add_up_to_the_file() {
+        for model in Model::all() {
+            for it in FileType::ALL {
+                let told = Llm { stored: Some(it.stored(&model)), ..*model };
+                let told = WeightFormat::Stored.of(&told).unwrap().total_bytes().0;
+                let file = it.total_bytes(&model);
+                // Learned positions are in single precision, of which a file says nothing.
+                let positions = u64::from(model.learned_positions) * u64::from(model.hidden_size) * 4;
+                assert!(told.abs_diff(file) <= positions.max(1), "{model} {it}: {told} {file}");
+            }
+        }
     }
 
     /// What ggml cannot hold is refused, with what it holds instead.

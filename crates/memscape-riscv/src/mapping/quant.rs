@@ -2,7 +2,6 @@
 
 use half::f16;
 use memscape_study::Implied;
-use memscape_workload::weights::file_type;
 use memscape_workload::{FileType, GgmlType, Llm, PartialBlocks, Projections, WeightFormat};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -144,13 +143,13 @@ pub const fn input_type(kind: GgmlType) -> GgmlType {
 
 /// The file that a model's description is of, if there is code for it.
 pub const FILE_FORMAT: Implied =
-    Implied { parameter: "format", value: |model| Some(file_type(model)?.name().into()) };
+    Implied { parameter: "format", value: |model| Some(FileType::of_described(model)?.name().into()) };
 
 /// llama.cpp's own code, for a file that the thesis' kernels are not written for.
 pub const FILE_KERNEL: Implied = Implied {
     parameter: "kernel",
     value: |model| {
-        let ours = file_type(model)? == FileType::Q4_0;
+        let ours = FileType::of_described(model)? == FileType::Q4_0;
         (!ours).then(|| "default".into())
     },
 };
