@@ -141,7 +141,7 @@ pub const fn input_type(kind: GgmlType) -> GgmlType {
     }
 }
 
-/// The file that a model's description is of, if there is code for it.
+/// The file that a model's description is of, if it is one of [`FileType`].
 pub const FILE_FORMAT: Implied =
     Implied { parameter: "format", value: |model| Some(FileType::of_described(model)?.name().into()) };
 

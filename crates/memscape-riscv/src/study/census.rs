@@ -26,7 +26,7 @@ pub struct CensusStudy {
     /// given
     pub projections: Projections,
     /// File of llama.cpp's quantiser: how most weights are stored, and by its rule the others; as a GGUF file is, if
-    /// there is code for it, unless given
+    /// it is one of these, unless given
     pub format: FileType,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]

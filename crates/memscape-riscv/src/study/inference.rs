@@ -54,7 +54,7 @@ pub struct InferenceStudy {
     /// given
     pub projections: Projections,
     /// File of llama.cpp's quantiser: how most weights are stored, and by its rule the others, such as the
-    /// language-model head; as a GGUF file is, if there is code for it, unless given
+    /// language-model head; as a GGUF file is, if it is one of these, unless given
     pub format: FileType,
     /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
     /// product, as the thesis did by leaving out ggml's checks. What of a file a kernel is not written for is llama.cpp's

@@ -174,8 +174,7 @@ fn a_kernel_loads_each_weight_once() {
     }
 }
 
-/// A block of 256 weights is eight of 32: of both, a core takes as long for a matrix whose rows they divide as for as many blocks.
-/// Rows that they do not divide are padded.
+/// A row that ends within a block of 256 weights takes what the whole block does.
 #[test]
 fn blocks_of_256_are_padded() {
     let time = |k| {
@@ -191,7 +190,7 @@ fn blocks_of_256_are_padded() {
     assert!((whole.core_cycles_per_block - more.core_cycles_per_block).abs() < 1e-9);
     assert_eq!(whole.memory_bytes - more.memory_bytes, 0, "both are eight blocks");
     assert!((whole.time_ns / more.time_ns - 1.0).abs() < 1e-9);
-    // 3915 - 258 and 4458 - 258 instructions, three a cycle.
+    // 4458 - 258 instructions a block, three a cycle.
     assert!(
         (whole.core_cycles_per_block - 4200.0 / 3.0 / 8.0).abs() < 0.1,
         "{}",
