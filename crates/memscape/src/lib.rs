@@ -15,21 +15,15 @@
 //! ```
 
 mod bar;
-mod chart;
 pub mod drawing;
 mod explain;
 mod explorer;
 pub mod export;
 mod find;
 mod kept;
-mod labels;
-mod looks;
-mod missing;
 mod notebook;
 mod presets;
-mod rows;
 pub mod tour;
-mod values;
 mod versions;
 
 pub use memscape_dram as dram;

@@ -151,6 +151,11 @@ fn spelled(word: &str) -> String {
     }
 }
 
+/// Whether a column says how far an answer moves, not what it is.
+pub fn is_change(column: &str) -> bool {
+    ["swing", "mean_effect", "mean_absolute_effect", "deviation"].contains(&column)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_explorer_spells_words_as_figures_do() {
-        let explorer = include_str!("../../memscape-page/assets/draw.js");
+        let explorer = include_str!("../../../memscape-page/assets/draw.js");
         let missing = SPELLED.iter().filter(|it| !explorer.contains(&format!("\"{it}\"")));
         assert_eq!(missing.count(), 0);
     }

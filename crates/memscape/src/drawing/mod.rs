@@ -1,5 +1,17 @@
 //! What of a table is drawn, and how: columns, kinds of figures, logarithmic axes, lines across.
 
+mod chart;
+mod check;
+mod curves;
+mod groups;
+mod labels;
+mod looks;
+mod missing;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod values;
+
 use std::collections::BTreeMap;
 
 use memscape_explore::Table;
@@ -7,8 +19,8 @@ use memscape_papers::Error;
 use memscape_plot::{Reference, Style};
 use serde::{Deserialize, Serialize};
 
+use self::labels::{Prefix, counted_label, short_label};
 use crate::export;
-use crate::labels::{Prefix, counted_label, short_label};
 
 /// The column in which a table of intervals or ranges says of what they are.
 pub(crate) const OF: &str = "of";

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::values::distinct;
+use super::values::distinct;
 
 /// More lines cannot be followed, more bars not be seen.
 pub const MOST_SERIES: usize = 12;
