@@ -17,6 +17,8 @@ from memscape._progress import Progress
 
 #: Seconds between two looks at the store.
 PAUSE_S = 0.2
+#: Seconds after which a worker keeps what it has done of a block.
+CHECKPOINT_S = 20.0
 #: Seconds between two looks at Slurm's queue.
 QUEUE_S = 5.0
 #: Pieces of work that a sweep is cut into, if nobody says how many.
@@ -25,6 +27,8 @@ TASKS = 32
 ROUNDS = 3
 #: Lines of a worker's last words that an error quotes.
 LINES = 5
+#: The first of some rows that follow each other, and the one after the last.
+Rows = tuple[int, int]
 
 
 class Job(Protocol):
@@ -53,11 +57,11 @@ class Queued:
 
 
 class Task(Queued):
-    """Some blocks of a question. Asked again, it goes on where the store ends."""
+    """Some rows of a question. Asked again, it goes on where the store ends."""
 
-    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int]) -> dict[str, Any]:
+    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], rows: Sequence[Rows]) -> dict[str, Any]:
         _keep_to_given_cores()
-        return _memscape.Store(store, False).fill(spec, blocks, _silent)
+        return _memscape.Store(store, False).fill(spec, rows, _silent)
 
 
 class SearchTask(Queued):
@@ -86,27 +90,56 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
     if tasks < 1:
         raise _memscape.MemscapeError(f"`tasks` is {tasks}; give at least 1")
     kept = _memscape.Store(store, True)
-    folder, rows, block, lacking = kept.lacking(spec)
-    numbers = [number for number, _ in lacking]
-    # A task that was queued again finds what it has computed itself: the store is asked before, not the tasks.
-    computed = sum(min(block, rows - number * block) for number in numbers) - kept.known(spec, numbers)
+    folder, rows, block, blocks = kept.lacking(spec)
 
-    def submit(blocks: list[int]) -> list[Any]:
-        count = min(tasks, len(blocks))
-        # Every task has blocks that follow each other.
-        ends = [len(blocks) * task // count for task in range(count + 1)]
+    def lacking(blocks: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        return [it for it in blocks if it[2] < it[1] - it[0]]
+
+    def left(blocks: list[tuple[int, int, int]]) -> int:
+        return sum(end - start - known for start, end, known in blocks)
+
+    def submit(blocks: list[tuple[int, int, int]]) -> list[Any]:
         with _together(executor):
-            return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+            shares = _shares([(start, end) for start, end, _ in blocks], tasks)
+            return [executor.submit(Task(), store, spec, share) for share in shares]
 
+    def look(_: list[Any]) -> None:
+        nonlocal known, again
+        now = time.monotonic()
+        if now > again:
+            # Less than a block is known by what is in it, which takes a while to read.
+            known = rows - left(kept.lacking(spec)[3])
+            again = time.monotonic() + max(CHECKPOINT_S, 20 * (time.monotonic() - now))
+        progress(max(known, _done(folder, rows, block)), rows)
+
+    known, again = rows - left(blocks), time.monotonic() + CHECKPOINT_S
     with Progress(spec[0]["study"]) as progress:
         _hand_out(
-            numbers,
+            lacking(blocks),
             submit,
-            lambda _: [number for number, _ in kept.lacking(spec)[3]],
-            lambda _: progress(*_done(folder, rows, block)),
-            lambda left: f"{left} of {-(-rows // block)} blocks",
+            lambda _: lacking(kept.lacking(spec)[3]),
+            look,
+            left,
+            lambda left: f"{left} of {rows} rows",
         )
-    return computed
+    # A task that was queued again finds what it has computed itself: the store was asked before, not the tasks.
+    return left(blocks)
+
+
+def _shares(blocks: list[Rows], tasks: int) -> list[list[Rows]]:
+    """Work for so many tasks: blocks that follow each other, or parts of one if there are more tasks than blocks."""
+    if tasks <= len(blocks):
+        return [blocks[start:end] for start, end in pairwise(_cuts(len(blocks), tasks))]
+    shares = []
+    for (start, end), (first, last) in zip(blocks, pairwise(_cuts(tasks, len(blocks)))):
+        cuts = [start + it for it in _cuts(end - start, min(last - first, end - start))]
+        shares += [[it] for it in pairwise(cuts)]
+    return shares
+
+
+def _cuts(length: int, parts: int) -> list[int]:
+    """Where something is cut into parts of about one length."""
+    return [length * it // parts for it in range(parts + 1)]
 
 
 def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any], str]]) -> None:
@@ -127,6 +160,7 @@ def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any
             submit,
             lacking,
             lambda jobs: progress(len(specs) - sum(not job.done() for job in jobs), len(specs)),
+            len,
             lambda left: f"{left} of {len(specs)} searches",
         )
 
@@ -136,6 +170,7 @@ def _hand_out(
     submit: Callable[[list[Any]], list[Any]],
     lacking: Callable[[list[Any]], list[Any]],
     look: Callable[[list[Any]], None],
+    left: Callable[[list[Any]], int],
     told: Callable[[int], str],
 ) -> None:
     """Hands work out, and what comes back undone again, as long as something gets done each time."""
@@ -157,12 +192,12 @@ def _hand_out(
             for job in jobs:
                 job.cancel()
             raise
-        before, work = len(work), lacking(work)
-        if len(work) == before:
+        before, work = left(work), lacking(work)
+        if left(work) == before:
             break
     if work:
         raise _memscape.MemscapeError(
-            f"workers left {told(len(work))} undone{_last_words(jobs)}; what is done is in the store, and "
+            f"workers left {told(left(work))} undone{_last_words(jobs)}; what is done is in the store, and "
             "asking again goes on from there"
         )
 
@@ -180,11 +215,11 @@ def _together(executor: Executor) -> Any:
     return batch()
 
 
-def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:
-    """Rows that are there, of all; the store tells, not the workers."""
+def _done(folder: Path, rows: int, block: int) -> int:
+    """Rows of whole blocks that are there; the store tells, not the workers."""
     names = os.listdir(folder)
     there = {name.split("-")[0] for name in names if name.endswith(".parquet") and not name.endswith(".part.parquet")}
-    return min(rows, block * len(there)), rows
+    return min(rows, block * len(there))
 
 
 def _wait(jobs: list[Any], look: Callable[[], None]) -> None:

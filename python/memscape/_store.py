@@ -101,7 +101,7 @@ class Store:
             ``submitit.AutoExecutor``, which makes a job array. All workers must see the
             store's folder. What failed or was killed is asked again; what it had done is not.
         tasks
-            For an executor: how many pieces of work to make, at most one per block.
+            For an executor: how many pieces of work to make, at most one per row.
 
         Returns
         -------

@@ -63,10 +63,10 @@ def test_threads_fill_a_store(tmp_path):
 class Requeues(Executor):
     """A cluster that stops each task after its first block and queues it again."""
 
-    def submit(self, task, store, spec, blocks):
-        task(store, spec, blocks[:1])
+    def submit(self, task, store, spec, rows):
+        task(store, spec, rows[:1])
         again = Future()
-        again.set_result(task(store, spec, blocks))
+        again.set_result(task(store, spec, rows))
         return again
 
 
@@ -76,6 +76,45 @@ def test_what_a_task_did_before_it_was_queued_again_is_computed(tmp_path):
     filled = store.fill("pim.gemv", axes(6400), executor=Requeues(), tasks=2)
     # All ten numbers are among the hundred.
     assert filled == {**filled, "rows": 6400, "found": 640, "computed": 5760, "complete": True}
+
+
+class Stops(Executor):
+    """A cluster that stops each task within a block, sixteen rows further each time."""
+
+    def __init__(self):
+        self.shares = []
+
+    def submit(self, task, store, spec, rows):
+        self.shares.append(rows)
+        task(store, spec, [(0, 16 * len(self.shares))])
+        lost = Future()
+        lost.set_exception(OSError("the node is on fire"))
+        return lost
+
+
+def test_a_task_that_is_killed_within_a_block_goes_on(tmp_path):
+    """Less than a block counts as getting something done, as often as work is handed out."""
+    stops = Stops()
+    with pytest.raises(ms.MemscapeError, match="16 of 64 rows undone"):
+        ms.Store(tmp_path / "runs").fill("pim.gemv", axes(64), executor=stops, tasks=1)
+    assert stops.shares == [[(0, 64)]] * 3
+
+
+def test_a_block_is_cut_for_as_many_tasks_as_there_are(tmp_path):
+    store, pool = ms.Store(tmp_path / "runs"), Requeues()
+    shares = []
+    pool.submit, submit = lambda *args: shares.append(args[-1]) or submit(*args), pool.submit
+    filled = store.fill("pim.gemv", axes(640), executor=pool, tasks=5)
+    assert shares == [[(start, start + 128)] for start in range(0, 640, 128)]
+    assert filled == {**filled, "found": 0, "computed": 640, "complete": True}
+    assert ms.sweep("pim.gemv", axes(640), store=store).equals(ms.sweep("pim.gemv", axes(640)))
+    # One block, and nothing that it was made of.
+    assert len(list((tmp_path / "runs").rglob("*.parquet"))) == 1
+    # No task is without rows.
+    few = {"memory.banks_per_channel": [8, 16, 32]}
+    shares.clear()
+    assert store.fill("pim.gemv", few, executor=pool)["complete"]
+    assert sum(end - start for ((start, end),) in shares) == 3 and len(shares) <= 3
 
 
 @pytest.mark.parametrize(("given", "threads"), [("1", "1"), ("1000000", None), ("", None)])
@@ -152,7 +191,7 @@ def test_what_a_worker_loses_is_asked_again(tmp_path):
 
 
 def test_workers_that_always_fail_are_told(tmp_path):
-    with Unreliable(1000) as pool, pytest.raises(ms.MemscapeError, match="7 of 7 blocks undone"):
+    with Unreliable(1000) as pool, pytest.raises(ms.MemscapeError, match="6400 of 6400 rows undone"):
         ms.sweep("pim.gemv", axes(6400), store=tmp_path / "runs", executor=pool)
 
 

@@ -94,7 +94,7 @@ impl Step {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "layers and bytes stay far below 2^53")]
-const fn count(it: u64) -> f64 {
+const fn float(it: u64) -> f64 {
     it as f64
 }
 
@@ -192,27 +192,27 @@ impl InferenceStudy {
     fn steps(&self, stored: Weights<'_>, operators: &[Operator], tokens: u64) -> Vec<Step> {
         let batch = u64::from(self.batch.get());
         let of = |it: &Operator| {
-            let weights = count(stored.operator_bits(it)) / 8.0 * self.model.weight_reads(it, tokens, batch);
-            let cache = count(it.kv_read_elements * KV_BYTES) * count(batch);
-            let operations = count(it.operations) * count(batch);
+            let weights = float(stored.operator_bits(it)) / 8.0 * self.model.weight_reads(it, tokens, batch);
+            let cache = float(it.kv_read_elements * KV_BYTES) * float(batch);
+            let operations = float(it.operations) * float(batch);
             Step {
                 name: it.name,
-                bytes: count(it.count) * (weights + cache),
-                compute: self.accelerator.fp16_tops.time_of(count(it.count) * operations),
+                bytes: float(it.count) * (weights + cache),
+                compute: self.accelerator.fp16_tops.time_of(float(it.count) * operations),
             }
         };
         operators.iter().filter(|it| it.kind != OperatorKind::Vector).map(of).collect()
     }
 
     /// A pass: each operator takes the slower of computing and reading, where its layer's weights are.
-    fn pass(&self, operators: &[Operator], tokens: u64) -> Result<Pass, StudyError> {
-        let (placement, machine) = (self.placement()?, self.machine());
+    fn pass(&self, placement: &Placement, operators: &[Operator], tokens: u64) -> Result<Pass, StudyError> {
+        let machine = self.machine();
         let layers = f64::from(self.model.layers);
         let [near_gb_s, far_gb_s] = [machine.accelerator.bandwidth_gb_s, machine.expander_rate()];
         let steps = self.steps(self.weights()?, operators, tokens);
         let (mut near, mut far, mut head) = (Nanoseconds::ZERO, Nanoseconds::ZERO, Nanoseconds::ZERO);
         let (mut read, mut waits) = (0.0, Waits::NONE);
-        let far_share = count(placement.far_layers) / layers;
+        let far_share = float(placement.far_layers) / layers;
         let by_link = machine.link.bandwidth() < machine.expander.bandwidth();
         let far_bytes = if by_link { BoundBy::Link } else { BoundBy::DramBandwidth };
         for it in &steps {
@@ -234,8 +234,8 @@ impl InferenceStudy {
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        let written = count(2 * KV_BYTES * self.model.kv_size() * u64::from(self.batch.get()) * tokens);
-        let far_bytes = [read * far_share, written * count(placement.far_layers)];
+        let written = float(2 * KV_BYTES * self.model.kv_size() * u64::from(self.batch.get()) * tokens);
+        let far_bytes = [read * far_share, written * float(placement.far_layers)];
         Ok(Pass { time, near_layer, far_layer, head, far_bytes, bound_by: waits.longest() })
     }
 
@@ -254,7 +254,7 @@ impl InferenceStudy {
     fn costs(&self) -> Result<Vec<OperatorCost>, StudyError> {
         self.check()?;
         let (placement, machine) = (self.placement()?, self.machine());
-        let far = count(placement.far_layers) / f64::from(self.model.layers);
+        let far = float(placement.far_layers) / f64::from(self.model.layers);
         let [prompt, token] = self.operators()?;
         let passes =
             [(study::Pass::Prompt, prompt, self.prompt_tokens.get().into()), (study::Pass::Token, token, 1)];
@@ -289,8 +289,10 @@ impl InferenceStudy {
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
         self.check()?;
-        let [prompt, token] = self.operators()?;
-        Ok((self.placement()?, self.pass(&prompt, self.prompt_tokens.get().into())?, self.pass(&token, 1)?))
+        let ([prompt, token], placement) = (self.operators()?, self.placement()?);
+        let prompt = self.pass(&placement, &prompt, self.prompt_tokens.get().into())?;
+        let token = self.pass(&placement, &token, 1)?;
+        Ok((placement, prompt, token))
     }
 }
 
@@ -367,14 +369,13 @@ impl Study for InferenceStudy {
 
     /// Each place reads its layers' weights at no more than it gives, and operations
     /// take what they take.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn bounds(&self) -> Vec<Bound> {
         let model = &self.model;
         let (Ok(()), Ok(stored)) = (self.check(), self.weights()) else { return Vec::new() };
-        let weights = stored.token_layer_bits() as f64 / 8.0 * f64::from(model.layers);
+        let weights = float(stored.token_layer_bits()) / 8.0 * f64::from(model.layers);
         let rate = self.accelerator.bandwidth_gb_s.as_f64().max(self.expander.bandwidth().as_f64());
         let layer: u64 = model.layer_gemvs(Projections::Merged).map(|it| it.1.macs()).sum();
-        let operations = 2.0 * layer as f64 * f64::from(model.layers);
+        let operations = 2.0 * float(layer) * f64::from(model.layers);
         let tokens = f64::from(self.prompt_tokens.get()) * f64::from(self.batch.get());
         let prompt_ns = self.accelerator.fp16_tops.time_of(operations * tokens).as_f64();
         vec![

@@ -22,36 +22,9 @@ pub mod hardware;
 pub mod inference;
 mod laws;
 mod names;
-
-use memscape_study::{AnyCatalog, Calibration, StudyVisitor, System};
+mod system;
 
 pub use handover::{CacheHandover, Keeping};
 pub use hardware::{Copier, MACHINES, Machine};
 pub use inference::{InferenceAnswer, InferenceError, InferenceStudy};
-
-/// Systems put together.
-#[derive(Debug, Clone, Copy)]
-pub struct Mixed;
-
-/// What `memscape-systems` lists.
-pub const SYSTEM: Mixed = Mixed;
-
-impl System for Mixed {
-    const NAME: &'static str = "mixed";
-    const SUMMARY: &'static str = "Systems put together that no paper evaluates: an NPU beside PIM";
-    const CALIBRATION: Option<&'static Calibration> = None;
-
-    fn studies(visitor: &mut impl StudyVisitor) {
-        visitor.visit::<InferenceStudy>();
-    }
-
-    fn catalogs() -> Vec<&'static dyn AnyCatalog> {
-        vec![
-            &MACHINES,
-            &memscape_npu::DEVICES,
-            &memscape_pim::hardware::MACHINES,
-            &memscape_dram::MEMORIES,
-            &memscape_workload::MODELS,
-        ]
-    }
-}
+pub use system::{Mixed, SYSTEM};

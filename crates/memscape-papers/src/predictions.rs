@@ -329,7 +329,12 @@ impl Prediction {
         let mut drawn = self.drawn()?;
         drawn.sort_by(f64::total_cmp);
         let quantile = |share: f64| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "a share of a count"
+            )]
             let place = ((drawn.len() - 1) as f64 * share).round() as usize;
             drawn[place]
         };

@@ -31,19 +31,20 @@ impl Store {
         store.map(Self).map_err(explore_error)
     }
 
-    /// Answers a question, or some blocks of it; what was found and what computed.
+    /// Answers a question, or rows from some to others of it; what was found and what computed.
     #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
     fn fill<'py>(
         &self,
         py: Python<'py>,
         spec: Spec<'py>,
-        blocks: Option<Vec<u64>>,
+        rows: Option<Vec<(u64, u64)>>,
         progress: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (study, sweep) = read(&spec)?;
         let store = self.0.clone();
-        let work = move |control: &dyn Control| match blocks {
-            Some(blocks) => store.fill_blocks(study, &sweep, &blocks, control),
+        let rows = rows.map(|it| it.into_iter().map(|(start, end)| start..end).collect::<Vec<_>>());
+        let work = move |control: &dyn Control| match rows {
+            Some(rows) => store.fill_rows(study, &sweep, &rows, control),
             None => store.fill(study, &sweep, control),
         };
         let (filled, stop) = watched(py, progress, work)?;
@@ -127,25 +128,18 @@ impl Store {
     }
 
     /// Which blocks of a question are not there: their folder, rows in all, rows of a block,
-    /// number and address of each.
+    /// and of each its first row, the one after its last, and how many of them are known all the same.
     #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
     fn lacking<'py>(
         &self,
         py: Python<'py>,
         spec: Spec<'py>,
-    ) -> PyResult<(PathBuf, u64, u64, Vec<(u64, String)>)> {
+    ) -> PyResult<(PathBuf, u64, u64, Vec<(u64, u64, u64)>)> {
         let (study, sweep) = read(&spec)?;
         let store = self.0.clone();
         let lacking = compute(py, move || store.lacking(study, &sweep))?.map_err(explore_error)?;
-        Ok((lacking.folder, lacking.rows, lacking.block, lacking.blocks))
-    }
-
-    /// How many rows of these blocks, which are not there, are known all the same.
-    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
-    fn known<'py>(&self, py: Python<'py>, spec: Spec<'py>, blocks: Vec<u64>) -> PyResult<u64> {
-        let (study, sweep) = read(&spec)?;
-        let store = self.0.clone();
-        compute(py, move || store.known(study, &sweep, &blocks))?.map_err(explore_error)
+        let blocks = lacking.blocks.into_iter().map(|(rows, known)| (rows.start, rows.end, known)).collect();
+        Ok((lacking.folder, lacking.rows, lacking.block, blocks))
     }
 
     /// All questions, as dicts.

@@ -127,6 +127,14 @@ impl FileType {
         Self::of_model(&serde_json::from_value(model.clone()).ok()?)
     }
 
+    /// What a described model's own file is called: one that is none of these by the type of most of its weights.
+    #[must_use]
+    pub fn called_in(model: &Value) -> Option<&'static str> {
+        let model: Llm = serde_json::from_value(model.clone()).ok()?;
+        let stored = model.stored?;
+        Some(Self::of_model(&model).map_or_else(|| stored.main.name(), Self::name))
+    }
+
     /// The type of most weights, the token embedding among them: what is taken instead of the one asked for may be most.
     fn mostly(self, model: &Llm) -> GgmlType {
         let mut weights = BTreeMap::new();
@@ -338,7 +346,7 @@ pub struct PartialBlocks {
 /// A text that is no [`FileType`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "llama.cpp has no code here for a file of `{given}`; there are {}",
+    "llama.cpp has no code here for a file of `{given}`; give `format` as one of {}",
     FileType::ALL.map(FileType::name).join(", ")
 )]
 pub struct FileTypeError {

@@ -81,7 +81,7 @@ pub mod prelude {
 #[macro_export]
 macro_rules! parameters {
     ($($path:expr => $value:expr),* $(,)?) => {{
-        #[allow(unused_mut)]
+        #[allow(unused_mut, reason = "without any, nothing is put in")]
         let mut parameters = $crate::explore::Parameters::new();
         $(parameters.insert($path.to_owned(), $crate::serde_json::json!($value));)*
         parameters

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use memscape::measure::riscv::{HostFit, HostKernel, Measurement, Request, fit, measure};
 use memscape::serde_json::{self, json};
 use memscape::study::Study;
 use memscape::systems::all::riscv::InferenceStudy;
 use memscape::systems::all::riscv::quant::BLOCK;
-use memscape_measure::riscv::{HostFit, HostKernel, Measurement, Request, fit, measure};
 
 use crate::args::RiscvKernels;
 use crate::failure::Failure;
@@ -94,7 +94,7 @@ fn overrides(study: &InferenceStudy) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use memscape::explore::Parameters;
-    use memscape_measure::riscv::{Point, StreamPoint};
+    use memscape::measure::riscv::{Point, StreamPoint};
 
     use super::*;
 

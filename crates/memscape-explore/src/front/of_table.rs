@@ -33,7 +33,7 @@ impl Table {
 /// sweep or a search calls not `feasible`: as `on_front` does, if the objectives are the same.
 ///
 /// # Errors
-/// [`Error::BadSweep`] without objectives, or if constraints leave no row, [`Error::BadExpression`] for an unknown
+/// [`Error::BadSweep`] without objectives, or if constraints leave no row or every row is an error, [`Error::BadExpression`] for an unknown
 /// column, [`Error::BadColumn`] for one that holds texts, NaN or infinity.
 ///
 /// ```
@@ -61,6 +61,14 @@ pub fn front_rows(
     constraints: &[String],
 ) -> Result<Vec<u32>, Error> {
     let (rows, values) = valued_rows(table, objectives, constraints)?;
+    if rows.is_empty()
+        && let Some(why) = unanswered(table)
+    {
+        return Err(Error::BadSweep(format!(
+            "none of {} rows has an answer; the first says: {why}",
+            table.height()
+        )));
+    }
     if rows.is_empty() && valued_at_all(table, objectives)? {
         let told = constraints.iter().map(|it| {
             let held = truths(table, it)?.into_iter().filter(|it| *it).count();
@@ -203,6 +211,12 @@ fn valued_rows(
         values.extend(objectives.iter().zip(&columns).filter_map(of_row));
     }
     Ok((rows, values))
+}
+
+/// What the first row says, if every row is an error.
+fn unanswered(table: &Table) -> Option<String> {
+    let errors = table.text("error").ok()?;
+    errors.into_iter().collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// Whether any row has a value of every objective, whatever constraints say of it.

@@ -172,6 +172,15 @@ fn what_no_row_has_makes_an_empty_front() {
     assert_eq!(of("one", &[]).unwrap().height(), 1);
     let error = of("one", &["one > 2".to_owned()]).unwrap_err().to_string();
     assert!(error.starts_with("no row is left: `one > 2` holds in 0 of 3 rows"), "{error}");
+    // A table without any answer says why.
+    let errors = |it: [Option<&str>; 2]| Column::Text(it.map(|it| it.map(str::to_owned)).to_vec());
+    let refused = |it| {
+        let columns = [("usd", Column::Float(vec![None; 2])), ("error", errors(it))];
+        front(&Table::from_columns(columns).unwrap(), &[Objective::minimize("usd")], &[])
+    };
+    let error = refused([Some("too large"), Some("too small")]).unwrap_err().to_string();
+    assert_eq!(error, "none of 2 rows has an answer; the first says: too large");
+    assert_eq!(refused([Some("too large"), None]).unwrap().height(), 0);
 }
 
 fn space() -> Space {

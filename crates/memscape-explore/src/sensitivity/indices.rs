@@ -83,7 +83,12 @@ fn shares(all: &[Triple], seed: u64) -> [Share; 2] {
     let resampled: Vec<[f64; 2]> = (0..RESAMPLES)
         .filter_map(|resample| {
             let key = key.fork(resample);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "a share of a count"
+            )]
             let pick = |index: u64| all[(key.uniform(index) * all.len() as f64) as usize];
             estimate((0..all.len() as u64).map(pick))
         })
@@ -92,7 +97,12 @@ fn shares(all: &[Triple], seed: u64) -> [Share; 2] {
         let mut sorted: Vec<f64> = resampled.iter().map(|it| it[which]).collect();
         sorted.sort_by(f64::total_cmp);
         let end = |place: f64| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "a share of a count"
+            )]
             let index = (place * (sorted.len().max(1) - 1) as f64).round() as usize;
             sorted.get(index).copied()
         };

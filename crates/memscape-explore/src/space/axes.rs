@@ -131,8 +131,9 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
     let mut take = |values: f64| {
         let left = f64::from(room.0);
         if values > left {
+            let many = if values < 1e15 { values.to_string() } else { format!("{values:e}") };
             return Err(format!(
-                "that is {values} values, and `step` and `count` may make {left} more of {} in all; use a \
+                "that is {many} values, and `step` and `count` may make {left} more of {} in all; use a \
                  coarser one, `integer = true` without either, or a sample",
                 Room::ALL.0
             ));

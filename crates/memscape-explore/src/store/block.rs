@@ -64,14 +64,18 @@ impl<'a> Cut<'a> {
         })
     }
 
-    /// How many blocks there are.
-    pub(crate) fn blocks(&self) -> u64 {
-        self.rows.div_ceil(self.block)
-    }
-
     /// The rows of a block.
     pub(crate) fn rows_of(&self, block: u64) -> Range<u64> {
         block * self.block..((block + 1) * self.block).min(self.rows)
+    }
+
+    /// Rows that follow each other, block by block.
+    pub(crate) fn pieces(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + Clone {
+        let blocks = rows.start / self.block..rows.end.div_ceil(self.block);
+        blocks.map(move |it| {
+            let block = self.rows_of(it);
+            block.start.max(rows.start)..block.end.min(rows.end)
+        })
     }
 
     /// The keys of the points at these rows.

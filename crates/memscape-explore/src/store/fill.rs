@@ -1,6 +1,7 @@
 //! A question's answers, put into a store as far as they are not there.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -61,8 +62,9 @@ pub struct Lacking {
     pub rows: u64,
     /// How many rows a block has, the last one aside.
     pub block: u64,
-    /// Number and address of each block that is not there.
-    pub blocks: Vec<(u64, String)>,
+    /// The rows of each block that is not there, and how many of them other questions or earlier work have all
+    /// the same.
+    pub blocks: Vec<(Range<u64>, u64)>,
 }
 
 /// Sees a question's rows piece by piece, in order.
@@ -80,25 +82,26 @@ impl Store {
         Filler::at_once(&cut, self, control, CHECKPOINT)?.all(None)
     }
 
-    /// The same for some blocks: one worker's share.
+    /// The same for some rows: one worker's share. Less than a block is kept until the question is whole.
     ///
     /// # Errors
-    /// As [`Store::fill`], and [`Error::BadSweep`] for a block that there is not.
-    pub fn fill_blocks(
+    /// As [`Store::fill`], and [`Error::BadSweep`] for rows that there are not.
+    pub fn fill_rows(
         &self,
         study: &dyn DynStudy,
         sweep: &Sweep,
-        blocks: &[u64],
+        rows: &[Range<u64>],
         control: &dyn Control,
     ) -> Result<Filled, Error> {
         let cut = Cut::of(study, sweep)?;
-        if let Some(block) = blocks.iter().find(|it| **it >= cut.blocks()) {
+        if let Some(Range { start, end }) = rows.iter().find(|it| it.start > it.end || it.end > cut.rows) {
             return Err(Error::BadSweep(format!(
-                "there is no block {block}; the question has {}",
-                cut.blocks()
+                "there are no rows from {start} to {end}; the question has {}",
+                cut.rows
             )));
         }
-        Ok(Filler::at_once(&cut, self, control, CHECKPOINT)?.some(blocks.iter().copied(), None)?.0)
+        let pieces = rows.iter().flat_map(|it| cut.pieces(it.clone()));
+        Ok(Filler::at_once(&cut, self, control, CHECKPOINT)?.some(pieces, None)?.0)
     }
 
     /// As [`Store::fill`], with all rows as a table: those that were done if it was cancelled.
@@ -148,7 +151,7 @@ impl Store {
         Filler::at_once(&cut, self, control, CHECKPOINT)?.write(path)
     }
 
-    /// Which blocks of a question a store lacks.
+    /// What of a question a store lacks, if all its shards are sound.
     ///
     /// # Errors
     /// As [`Store::fill`].
@@ -156,21 +159,15 @@ impl Store {
         let cut = Cut::of(study, sweep)?;
         let filler = Filler::at_once(&cut, self, &(), CHECKPOINT)?;
         let there = Shelf::read(&filler.folder)?;
-        let blocks = (0..cut.blocks()).map(|it| (it, cut.address(&cut.keys(&Rows::Range(cut.rows_of(it))))));
-        let blocks = blocks.filter(|it| !there.blocks.contains_key(&it.1)).collect();
-        Ok(Lacking { folder: filler.folder, rows: cut.rows, block: cut.block, blocks })
-    }
-
-    /// How many rows of these blocks, which are not there, other questions or earlier work have all the same.
-    ///
-    /// # Errors
-    /// As [`Store::fill`].
-    pub fn known(&self, study: &dyn DynStudy, sweep: &Sweep, blocks: &[u64]) -> Result<u64, Error> {
-        let cut = Cut::of(study, sweep)?;
-        let filler = Filler::at_once(&cut, self, &(), CHECKPOINT)?;
         let mut known = Known::new(self, &(), &filler.folder);
-        let rows = |it: &u64| cut.keys(&Rows::Range(cut.rows_of(*it)));
-        blocks.iter().map(|it| known.count(&rows(it))).sum()
+        let mut blocks = Vec::new();
+        for rows in cut.pieces(0..cut.rows) {
+            let keys = cut.keys(&Rows::Range(rows.clone()));
+            if !there.blocks.contains_key(&cut.address(&keys)) {
+                blocks.push((rows, known.count(&keys)?));
+            }
+        }
+        Ok(Lacking { folder: filler.folder, rows: cut.rows, block: cut.block, blocks })
     }
 }
 
@@ -218,6 +215,8 @@ struct Finished {
     address: String,
     keys: Vec<Key>,
     table: Table,
+    /// Whether it is less than a block.
+    part: bool,
     /// What was saved of it before.
     parts: Vec<Shard>,
 }
@@ -311,7 +310,7 @@ impl<'a> Filler<'a> {
 
     /// Every block, and a manifest that says so.
     pub(crate) fn all(&self, sink: Option<Sink<'_>>) -> Result<Filled, Error> {
-        let (filled, addresses) = self.some(0..self.cut.blocks(), sink)?;
+        let (filled, addresses) = self.some(self.cut.pieces(0..self.cut.rows), sink)?;
         if filled.complete && !self.late {
             store::finish(manifest(self.cut), &self.folder, addresses)?;
             Shard::all(&self.folder)?.iter().filter(|it| it.part).try_for_each(Shard::remove)?;
@@ -319,18 +318,18 @@ impl<'a> Filler<'a> {
         Ok(filled)
     }
 
-    /// These blocks, and their addresses as far as they are done. Files are written while
-    /// the next block is computed.
+    /// These pieces of blocks, and their addresses as far as they are done. Files are written while
+    /// the next one is computed.
     fn some(
         &self,
-        blocks: impl Iterator<Item = u64> + Clone,
+        pieces: impl Iterator<Item = Range<u64>> + Clone,
         sink: Option<Sink<'_>>,
     ) -> Result<(Filled, Vec<String>), Error> {
         let (walked, held) = thread::scope(|scope| {
             // One may wait while another is written: blocks take unlike times.
             let (send, receive) = sync_channel(1);
             let writer = scope.spawn(move || self.write_all(receive));
-            let walked = self.walk(blocks, sink, &send);
+            let walked = self.walk(pieces, sink, &send);
             drop(send);
             match writer.join() {
                 Ok(Ok(held)) => (walked, held),
@@ -348,26 +347,29 @@ impl<'a> Filler<'a> {
 
     fn walk(
         &self,
-        blocks: impl Iterator<Item = u64> + Clone,
+        pieces: impl Iterator<Item = Range<u64>> + Clone,
         mut sink: Option<Sink<'_>>,
         send: &SyncSender<Finished>,
     ) -> Result<(Filled, Vec<String>), Error> {
         let mut there = Shelf::read(&self.folder)?;
         let mut known = Known::new(self.store, self.control, &self.folder);
         let mut addresses = Vec::new();
-        let ranges = blocks.map(|it| self.cut.rows_of(it));
         let mut filled = Filled {
             question: self.cut.question.id().to_owned(),
-            rows: ranges.clone().map(|it| it.end - it.start).sum(),
+            rows: pieces.clone().map(|it| it.end - it.start).sum(),
             ..Filled::default()
         };
-        for range in ranges {
+        for piece in pieces {
             if self.control.cancelled() {
                 return Ok((filled, addresses));
             }
-            let rows = Rows::Range(range);
+            let whole = self.cut.rows_of(piece.start / self.cut.block);
+            let part = piece != whole;
+            let rows = Rows::Range(piece);
             let keys = self.cut.keys(&rows);
-            let address = self.cut.address(&keys);
+            let own = self.cut.address(&keys);
+            let address =
+                if part { self.cut.address(&self.cut.keys(&Rows::Range(whole))) } else { own.clone() };
             if there.read.elapsed() > LOOK {
                 there = Shelf::read(&self.folder)?;
             }
@@ -376,8 +378,8 @@ impl<'a> Filler<'a> {
                 filled.found += keys.len() as u64;
             } else {
                 let before = filled.found + filled.computed;
-                let part = Part { control: self.control, before, total: filled.rows };
-                let block = self.block(&rows, &keys, &mut known, &part)?;
+                let control = Part { control: self.control, before, total: filled.rows };
+                let block = self.block(&rows, &keys, &mut known, &control)?;
                 filled.found += block.found;
                 filled.computed += block.computed;
                 if let Some(sink) = &mut sink {
@@ -386,9 +388,10 @@ impl<'a> Filler<'a> {
                 if !block.complete {
                     return Ok((filled, addresses));
                 }
-                let Block { table, parts, .. } = block;
-                let finished = Finished { address: address.clone(), keys, table, parts };
-                if send.send(finished).is_err() {
+                let Block { table, parts, computed, .. } = block;
+                let finished = Finished { address: own, keys, table, part, parts };
+                // What others have kept of a piece is there.
+                if (!part || computed > 0) && send.send(finished).is_err() {
                     return Ok((filled, addresses));
                 }
             }
@@ -527,8 +530,8 @@ impl<'a> Filler<'a> {
     fn save(&self, blocks: &[Finished]) -> Result<(), Error> {
         self.begin()?;
         for it in blocks {
-            Shard::write(&self.folder, &it.address, false, &it.table, &it.keys, &self.note)?;
-            it.parts.iter().try_for_each(Shard::remove)?;
+            let written = Shard::write(&self.folder, &it.address, it.part, &it.table, &it.keys, &self.note)?;
+            it.parts.iter().filter(|it| **it != written).try_for_each(Shard::remove)?;
         }
         Ok(())
     }

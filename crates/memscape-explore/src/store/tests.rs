@@ -297,22 +297,38 @@ fn blocks_that_workers_fill_are_the_whole() {
     let sweep = grid(20, 400);
     let lacking = kept.store.lacking(&READ, &sweep).unwrap();
     assert_eq!((lacking.rows, lacking.block, lacking.blocks.len()), (8000, 1024, 8));
-    for blocks in [&[6, 7][..], &[0, 3], &[1, 2]] {
-        let filled = kept.store.fill_blocks(&READ, &sweep, blocks, &()).unwrap();
+    let fill = |rows: &[(u64, u64)]| {
+        let rows: Vec<_> = rows.iter().map(|it| it.0..it.1).collect();
+        kept.store.fill_rows(&READ, &sweep, &rows, &())
+    };
+    for rows in [&[(6144, 8000)][..], &[(0, 1024), (3072, 4096)], &[(1024, 3072)]] {
+        let filled = fill(rows).unwrap();
         assert!(filled.complete && filled.found == 0);
     }
-    let left: Vec<u64> = kept.store.lacking(&READ, &sweep).unwrap().blocks.iter().map(|it| it.0).collect();
-    assert_eq!(left, [4, 5]);
-    assert_eq!(kept.store.known(&READ, &sweep, &left).unwrap(), 0);
+    let left = || kept.store.lacking(&READ, &sweep).unwrap().blocks;
+    assert_eq!(left(), [(4096..5120, 0), (5120..6144, 0)]);
+    // Less than a block is found, but no block.
+    let filled = fill(&[(5000, 5200)]).unwrap();
+    assert_eq!((filled.rows, filled.computed, filled.complete), (200, 200, true));
+    assert_eq!(left(), [(4096..5120, 120), (5120..6144, 80)]);
+    let filled = fill(&[(4096, 5120), (5150, 5151), (7, 7)]).unwrap();
+    assert_eq!((filled.rows, filled.found, filled.computed), (1025, 121, 904));
+    assert_eq!(left(), [(5120..6144, 80)]);
     // Rows of a block that another question has.
     let other = Kept::new();
     assert_eq!(other.ask(&grid(20, 10)), (0, 200));
-    assert_eq!(other.store.known(&READ, &sweep, &[0, 1, 2, 3, 4, 5, 6, 7]).unwrap(), 200);
+    let known = other.store.lacking(&READ, &sweep).unwrap().blocks;
+    assert_eq!((known.len(), known.iter().map(|it| it.1).sum::<u64>()), (8, 200));
     assert!(!kept.store.run("").unwrap().is_complete());
-    assert_eq!(kept.ask(&sweep), (8000 - 2048, 2048));
+    assert_eq!(kept.ask(&sweep), (8000 - 944, 944));
     assert!(kept.store.run("").unwrap().is_complete());
-    let error = kept.store.fill_blocks(&READ, &sweep, &[8], &()).unwrap_err();
-    assert_eq!(error.to_string(), "there is no block 8; the question has 8");
+    assert_eq!(kept.store.sweep(&READ, &sweep, &()).unwrap().0, READ.sweep(&sweep, &()).unwrap());
+    for (rows, said) in
+        [((7999, 8001), "no rows from 7999 to 8001; the question has 8000"), ((u64::MAX, 0), "no rows")]
+    {
+        let error = fill(&[rows]).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Each module answers one question.
 
-#![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-// Counts of neurons are whole numbers, also as `f64`.
-#![allow(clippy::float_cmp)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "counts of neurons are small"
+)]
+#![allow(clippy::float_cmp, reason = "counts of neurons are whole numbers, also as `f64`")]
 
 mod agreement;
 mod bound_by;

@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 
 use memscape_dram::export::CommandTimeline;
 use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
-use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError};
+use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Span, Study, StudyError};
+use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +71,7 @@ pub struct GemvAnswer {
     pub sums_ns: f64,
     /// All-bank refreshes, in the mean over many such products
     pub refresh_ns: f64,
-    /// Reading and adding partial sums on the host at its peak bandwidth
+    /// Reading and adding partial sums on the host at its peak bandwidth, or what refreshes leave of it
     pub host_sums_ns: f64,
     /// Rows of the matrix
     pub rows: u64,
@@ -155,11 +156,23 @@ impl GemvStudy {
         Ok(self.pim_memory().layout(self.shape()?)?)
     }
 
-    /// The commands of one channel, which all get the same.
+    /// What the host reads of partial sums after it.
+    fn host_sums(&self, layout: &Layout) -> Picoseconds {
+        let stream = Bandwidth::of(&self.memory, 1.0, 1, self.refresh).stream;
+        host_sums(layout.host_sum_bytes(), stream)
+    }
+
+    /// The commands of one channel, which all get the same, and then the host's reads.
     fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let (pim, layout) = (self.pim_memory(), self.layout()?);
+        let reads = self.host_sums(&layout);
+        let host = (reads > Picoseconds::ZERO).then(|| recorder.track("host", "partial sums"));
         let mut commands = CommandTimeline::new(recorder, &self.memory, 0, delays(&self.memory).slot);
-        on_engine(&layout, &self.memory, pim.refresh_policy(), &mut commands)?;
+        let start = on_engine(&layout, &self.memory, pim.refresh_policy(), &mut commands)?;
+        if let Some(track) = host {
+            let end = start + reads;
+            recorder.span(track, Span { name: "read sums", category: "host", start, end, details: &[] });
+        }
         Ok(())
     }
 }
@@ -193,8 +206,7 @@ impl Study for GemvStudy {
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let layout = self.layout()?;
         let mut time = self.pim_memory().time(&layout, self.engine)?;
-        let peak = Bandwidth::of(&self.memory, 1.0, 1, false).stream;
-        time[GemvPart::HostSums] = host_sums(layout.host_sum_bytes(), peak);
+        time[GemvPart::HostSums] = self.host_sums(&layout);
         let counts = Counts::of(&layout);
         let slot = delays(&self.memory).slot;
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);

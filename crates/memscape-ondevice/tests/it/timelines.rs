@@ -6,6 +6,7 @@ use memscape_dram::{Dram, MEMORIES};
 use memscape_ondevice::cost::gemv::delays;
 use memscape_ondevice::cost::threads::{Task, busiest};
 use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::layout::Placement;
 use memscape_ondevice::{GemvStudy, PrefillStudy};
 use memscape_study::{CostEngine, Perfetto, Study, Timeline};
 use memscape_units::Picoseconds;
@@ -58,12 +59,14 @@ proptest! {
         memory in memory(),
         (m, k) in (1_u64..3000, 1_u64..600),
         refresh in any::<bool>(),
+        placement in prop::sample::select(vec![Placement::ColumnBursts, Placement::RowBursts]),
     ) {
         let memory = Dram { channels: 2.try_into().unwrap(), ..memory };
         // A precharge that is over before the next command could come is drawn shorter.
         prop_assume!(memory.check().is_ok() && memory.tck() <= memory.trp_ab_ns);
         let (m, k) = (NonZeroU64::new(m), NonZeroU64::new(k));
-        let study = GemvStudy { m, k, memory, refresh, engine: CostEngine::Events, ..GemvStudy::default() };
+        let engine = CostEngine::Events;
+        let study = GemvStudy { m, k, memory, refresh, placement, engine, ..GemvStudy::default() };
         let shown = timeline(&study).end().as_ns();
         let answer = study.answer().unwrap();
         if refresh {

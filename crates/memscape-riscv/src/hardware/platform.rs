@@ -105,7 +105,7 @@ impl Core {
             ("core.move_cycles", self.move_cycles, 0.0, 100.0),
             ("core.fma_cycles", self.fma_cycles, 0.01, 100.0),
             ("core.fma_latency_cycles", f64::from(self.fma_latency_cycles), 0.0, 1000.0),
-            ("core.pack_ns", self.pack_ns.as_f64(), 0.0, 1e6),
+            ("core.pack_ns", self.pack_ns.as_f64(), 0.0, 1000.0),
         ])
     }
 }

@@ -141,9 +141,9 @@ pub const fn input_type(kind: GgmlType) -> GgmlType {
     }
 }
 
-/// The file that a model's description is of, if it is one of [`FileType`].
+/// The file that a model's description is of; other files than [`FileType`] are refused by this name.
 pub const FILE_FORMAT: Implied =
-    Implied { parameter: "format", value: |model| Some(FileType::of_described(model)?.name().into()) };
+    Implied { parameter: "format", value: |model| Some(FileType::called_in(model)?.into()) };
 
 /// llama.cpp's own code, for a file that the thesis' kernels are not written for.
 pub const FILE_KERNEL: Implied = Implied {

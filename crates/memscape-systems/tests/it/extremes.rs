@@ -39,7 +39,12 @@ const SECONDS: u64 = 60;
 struct Dice(Key, u64);
 
 impl Dice {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a count"
+    )]
     fn below(&mut self, count: usize) -> usize {
         self.1 += 1;
         (self.0.uniform(self.1) * count as f64) as usize

@@ -168,7 +168,7 @@ fn described(path: &Path) -> Llm {
     serde_json::from_value(preset.parameters).unwrap()
 }
 
-/// llama.cpp runs what its file holds: the format of most weights, as long as there is code.
+/// llama.cpp runs what its file holds, if there is code for it.
 #[test]
 fn riscv_takes_the_format_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,6 +185,9 @@ fn riscv_takes_the_format_of_the_file() {
     assert_eq!(eight, answer(GgmlType::Q8_0, json!({ "kernel": "default" })).unwrap());
     let error = answer(GgmlType::Q8_0, json!({ "kernel": "complex" })).unwrap_err().to_string();
     assert!(error.contains("does not multiply q8_0"), "{error}");
+    let error = answer(GgmlType::Bf16, json!({})).unwrap_err().to_string();
+    assert!(error.contains("no code here for a file of `bf16`; give `format`"), "{error}");
+    assert_eq!(four, answer(GgmlType::Bf16, json!({ "format": "q4_0" })).unwrap());
     // Mixtures are known by what most weights and down projections are stored in.
     let slightly = |matrix: &str, layer| match (matrix, layer) {
         ("ffn_down", 0) => GgmlType::Q5K,

@@ -6,12 +6,12 @@ use memscape_plot::style::{DISTINCT, LOOKS};
 use memscape_plot::{Chart, Figure, Mark, Reference};
 
 use super::check::{MOST_PANELS, too_many};
+use super::drawing::{Drawing, Kind, OF};
 use super::labels::{is_change, unit};
 use super::looks::{Looks, MOST_SERIES, Seen};
 use super::missing::parts;
 use super::rows::{Place, Row, Rows, in_order, is_numeric};
 use super::values::distinct;
-use super::{Drawing, Kind, OF};
 
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;

@@ -3,10 +3,10 @@
 use memscape_explore::Table;
 use memscape_papers::Error;
 
+use super::drawing::{Drawing, Kind, OF};
 use super::labels::unit;
 use super::rows::apart;
 use super::values::distinct;
-use super::{Drawing, Kind, OF};
 
 /// More cannot be seen.
 pub const MOST_PANELS: usize = 24;

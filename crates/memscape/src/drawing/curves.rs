@@ -4,10 +4,10 @@ use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
 use memscape_plot::{Axis, Chart, Fill, Lines, Mark};
 
+use super::drawing::{Drawing, Kind};
 use super::labels::is_change;
 use super::missing::is_refused;
 use super::rows::{Row, Rows};
-use super::{Drawing, Kind};
 
 /// More cannot be seen.
 const MOST_MARKERS: usize = 40;

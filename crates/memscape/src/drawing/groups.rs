@@ -5,10 +5,10 @@ use memscape_papers::Error;
 use memscape_plot::{Chart, GroupedBars, HeatMap, Scale, Series, StackedBars, Tornado};
 
 use super::check::too_many;
+use super::drawing::{Drawing, OF};
 use super::labels::Prefix;
 use super::missing::without_a_part;
 use super::rows::{Row, Rows, in_order};
-use super::{Drawing, OF};
 
 /// The column that a tornado's bars start from.
 const BASE: &str = "base";

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use memscape_explore::Table;
 use memscape_plot::style::Width;
 
+use super::drawing::{Drawing, Kind};
 use super::looks::Looks;
 use super::rows::{Place, Row, Rows, is_numeric};
 use super::values::distinct;
-use super::{Drawing, Kind};
 
 /// How many points a bar or a cell takes across that can say that it has no value.
 const NARROWEST: f64 = 4.5;

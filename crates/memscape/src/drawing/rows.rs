@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use memscape_explore::{Column, Table};
 use memscape_papers::Error;
 
+use super::drawing::{Drawing, Kind};
 use super::labels::{Prefix, prefix};
 use super::values::{distinct, told};
-use super::{Drawing, Kind};
 
 /// The rows of a table that have all that is drawn.
 pub struct Rows {

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use memscape_explore::Column;
+use memscape_explore::{Column, Table};
 use memscape_plot::style::{LOOKS, distinct as colour};
-use memscape_plot::{Chart, Figure, Fill, Mark};
+use memscape_plot::{Chart, Figure, Fill, Mark, Style};
 
+use super::drawing::{Drawing, Kind, Line, Log};
 use super::looks::MOST_SERIES;
-use super::*;
 
 fn table() -> Table {
     let numbers = |it: &[f64]| Column::Float(it.iter().copied().map(Some).collect());
