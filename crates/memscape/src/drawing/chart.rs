@@ -10,7 +10,7 @@ use super::drawing::{Drawing, Kind, OF};
 use super::labels::{is_change, unit};
 use super::looks::{Looks, MOST_SERIES, Seen};
 use super::missing::parts;
-use super::rows::{Place, Row, Rows, in_order, is_numeric};
+use super::rows::{Panel, Place, Rows, in_order, is_numeric};
 use super::values::distinct;
 
 /// More points make a file that no program shows.
@@ -63,14 +63,14 @@ impl Drawing {
         let looks = self.looks(&rows, &panels)?;
         figure = figure.caption(self.caption_of(table, &rows, &looks, &panels));
         for panel in &panels {
-            let here: Vec<&Row> = rows.all.iter().filter(|it| it.facet == *panel).collect();
             let title = match &self.facet {
                 Some(column) if is_numeric(table, column) => self.counted(column, panel),
                 Some(_) => panel.clone(),
                 None => String::new(),
             };
-            let own = looks.of_panel(panel);
-            figure = figure.panel(title, self.chart(table, &rows, &here, &own)?);
+            let here = rows.all.iter().filter(|it| it.facet == *panel).collect();
+            let panel = Panel { table, rows: &rows, here, own: looks.of_panel(panel) };
+            figure = figure.panel(title, self.chart(&panel)?);
         }
         // Panels of a tornado may be of different things.
         let shared = !self.own_axes && self.kind != Some(Kind::Tornado) && !self.is_of_several_units(table);
@@ -85,22 +85,15 @@ impl Drawing {
         units.len() > 1
     }
 
-    /// `own`: the panel's series, and what they look like.
-    fn chart(
-        &self,
-        table: &Table,
-        rows: &Rows,
-        here: &[&Row],
-        own: &[(&str, usize)],
-    ) -> Result<Chart, Error> {
-        match rows.kind {
-            Kind::Bars => self.bars(table, rows, here, own),
-            Kind::Lines => self.curves(table, rows, here, own, Mark::LineAndPoints),
-            Kind::Points => self.curves(table, rows, here, own, Mark::Points),
-            Kind::Heatmap => self.heat_map(table, rows, here),
-            Kind::Front => self.front(table, rows, here, own),
-            Kind::Stacked => self.stacked(table, rows, here, own),
-            Kind::Tornado => self.tornado(table, rows, here),
+    fn chart(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        match panel.rows.kind {
+            Kind::Bars => self.bars(panel),
+            Kind::Lines => self.curves(panel, Mark::LineAndPoints),
+            Kind::Points => self.curves(panel, Mark::Points),
+            Kind::Heatmap => self.heat_map(panel),
+            Kind::Front => self.front(panel),
+            Kind::Stacked => self.stacked(panel),
+            Kind::Tornado => self.tornado(panel),
         }
     }
 
@@ -131,7 +124,7 @@ impl Drawing {
     }
 
     /// What a panel's values are. Panels of several units have axes of their own, others one.
-    pub(super) fn y_label(&self, table: &Table, rows: &Rows, here: &[&Row]) -> String {
+    pub(super) fn y_label(&self, Panel { table, rows, here, .. }: &Panel<'_>) -> String {
         let own = self.is_of_several_units(table);
         let lines = rows.all.iter().filter(|it| !own || it.facet == here[0].facet).map(|it| it.line);
         match (&self.subjects(table, lines)[..], &self.y[..]) {

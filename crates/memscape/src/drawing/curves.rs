@@ -7,7 +7,7 @@ use memscape_plot::{Axis, Chart, Fill, Lines, Mark};
 use super::drawing::{Drawing, Kind};
 use super::labels::is_change;
 use super::missing::is_refused;
-use super::rows::{Row, Rows};
+use super::rows::{Panel, Row, Rows};
 
 /// More cannot be seen.
 const MOST_MARKERS: usize = 40;
@@ -17,15 +17,9 @@ const MOST_NAMED: usize = 12;
 const MOST_SOLID: usize = 100;
 
 impl Drawing {
-    pub(super) fn curves(
-        &self,
-        table: &Table,
-        rows: &Rows,
-        here: &[&Row],
-        series: &[(&str, usize)],
-        mark: Mark,
-    ) -> Result<Chart, Error> {
-        let mut lines = self.axes(table, rows, here)?;
+    pub(super) fn curves(&self, panel: &Panel<'_>, mark: Mark) -> Result<Chart, Error> {
+        let Panel { table, rows, here, own: series } = panel;
+        let mut lines = self.axes(panel)?;
         let refused = is_refused(table);
         for (name, look) in series {
             let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == *name).collect();
@@ -54,17 +48,12 @@ impl Drawing {
         Ok(self.with_references(lines, rows).into())
     }
 
-    pub(super) fn front(
-        &self,
-        table: &Table,
-        rows: &Rows,
-        here: &[&Row],
-        own: &[(&str, usize)],
-    ) -> Result<Chart, Error> {
+    pub(super) fn front(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        let Panel { table, rows, here, own } = panel;
         let [y] = &self.y[..] else {
             return Err(Error::BadChart("a front is of two columns; give one as `y`".to_owned()));
         };
-        let mut lines = self.axes(table, rows, here)?;
+        let mut lines = self.axes(panel)?;
         let feasible = table.feasible();
         for (name, look) in own {
             let (kept, broken): (Vec<&&Row>, Vec<&&Row>) =
@@ -105,7 +94,8 @@ impl Drawing {
         Ok(self.with_references(lines, rows).into())
     }
 
-    fn axes(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Lines, Error> {
+    fn axes(&self, panel: &Panel<'_>) -> Result<Lines, Error> {
+        let Panel { table, rows, .. } = panel;
         if !rows.numeric {
             return Err(Error::BadChart(format!(
                 "`{}` holds names, which have no place on an axis; use bars or a heat map",
@@ -126,7 +116,7 @@ impl Drawing {
         };
         let across = axis(across, self.log.x);
         let across = if chosen { across.marks(places) } else { across };
-        Ok(Lines::new(across, axis(self.y_label(table, rows, here), self.log.y)))
+        Ok(Lines::new(across, axis(self.y_label(panel), self.log.y)))
     }
 
     fn with_references(&self, mut lines: Lines, rows: &Rows) -> Lines {

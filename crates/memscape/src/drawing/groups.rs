@@ -1,6 +1,5 @@
 //! Figures over names: bars beside and on top of each other, around a base, and heat maps.
 
-use memscape_explore::Table;
 use memscape_papers::Error;
 use memscape_plot::{Chart, GroupedBars, HeatMap, Scale, Series, StackedBars, Tornado};
 
@@ -8,7 +7,7 @@ use super::check::too_many;
 use super::drawing::{Drawing, OF};
 use super::labels::Prefix;
 use super::missing::without_a_part;
-use super::rows::{Row, Rows, in_order};
+use super::rows::{Panel, in_order};
 
 /// The column that a tornado's bars start from.
 const BASE: &str = "base";
@@ -18,23 +17,15 @@ const ENDS: [&str; 2] = ["at_low", "at_high"];
 const MOST_GROUPS: usize = 200;
 
 impl Drawing {
-    pub(super) fn bars(
-        &self,
-        table: &Table,
-        rows: &Rows,
-        here: &[&Row],
-        own: &[(&str, usize)],
-    ) -> Result<Chart, Error> {
-        let groups = self.groups(rows, here)?;
+    pub(super) fn bars(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        let Panel { rows, here, own, .. } = panel;
+        let groups = self.groups(panel)?;
         let x_label = self.called(&self.x, Prefix::default());
-        let mut bars = GroupedBars::new(self.y_label(table, rows, here), groups.clone())
-            .x_label(x_label)
-            .scale(scale(self.log.y));
+        let mut bars =
+            GroupedBars::new(self.y_label(panel), groups.clone()).x_label(x_label).scale(scale(self.log.y));
         for (name, look) in own {
-            let values = groups
-                .iter()
-                .map(|group| self.one(table, here, group, name))
-                .collect::<Result<Vec<_>, _>>()?;
+            let values =
+                groups.iter().map(|group| self.one(panel, group, name)).collect::<Result<Vec<_>, _>>()?;
             bars.series.push(Series::new(*name, values).looking(*look));
         }
         bars.references.extend(self.references(rows));
@@ -49,13 +40,8 @@ impl Drawing {
         Ok(bars.into())
     }
 
-    pub(super) fn stacked(
-        &self,
-        table: &Table,
-        rows: &Rows,
-        here: &[&Row],
-        own: &[(&str, usize)],
-    ) -> Result<Chart, Error> {
+    pub(super) fn stacked(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        let Panel { rows, here, own, .. } = panel;
         if self.series.is_some() && self.y.len() > 1 {
             return Err(Error::BadChart(
                 "a stack has the columns `y` or the values of `series` as its parts; give one of them, and `facet` for \
@@ -63,9 +49,9 @@ impl Drawing {
                     .to_owned(),
             ));
         }
-        let groups = self.groups(rows, here)?;
+        let groups = self.groups(panel)?;
         let x_label = self.called(&self.x, Prefix::default());
-        let mut bars = StackedBars::new(self.y_label(table, rows, here), groups.clone()).x_label(x_label);
+        let mut bars = StackedBars::new(self.y_label(panel), groups.clone()).x_label(x_label);
         let unknown = without_a_part(rows, &here[0].facet);
         if groups.iter().all(|it| unknown.contains(it.as_str())) {
             return Err(Error::BadChart(
@@ -76,7 +62,7 @@ impl Drawing {
         }
         for (name, look) in own {
             let value = |group: &String| {
-                let value = self.one(table, here, group, name)?;
+                let value = self.one(panel, group, name)?;
                 Ok(value.filter(|_| !unknown.contains(group.as_str())))
             };
             let values = groups.iter().map(value).collect::<Result<Vec<_>, Error>>()?;
@@ -86,7 +72,8 @@ impl Drawing {
     }
 
     /// Rows by what they do to the answer, most first.
-    pub(super) fn tornado(&self, table: &Table, all: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    pub(super) fn tornado(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        let Panel { table, rows: all, here, .. } = panel;
         let [low, high] = &self.y[..] else {
             return Err(Error::BadChart(
                 "a tornado goes from one column to another; give both as `y`, such as `at_low` and `at_high`"
@@ -98,7 +85,7 @@ impl Drawing {
                 "a tornado has no `series`; give each value a panel by `facet`".to_owned(),
             ));
         }
-        let (bases, names) = (table.f64(BASE)?, self.groups(all, here)?);
+        let (bases, names) = (table.f64(BASE)?, self.groups(panel)?);
         let rows = |name: &String| here.iter().filter(|it| it.group == *name).collect::<Vec<_>>();
         let mut ends: Vec<(String, [Option<f64>; 2])> = Vec::new();
         for name in &names {
@@ -126,7 +113,7 @@ impl Drawing {
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
         let of = table.text(OF).ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
-        let of = of.map_or_else(|| self.y_label(table, all, here), |it| self.called(&it, all.up));
+        let of = of.map_or_else(|| self.y_label(panel), |it| self.called(&it, all.up));
         let mut chart = Tornado::new(of, base);
         // Others are not the answers at the ends of a parameter.
         if [low.as_str(), high.as_str()] != ENDS {
@@ -135,19 +122,20 @@ impl Drawing {
         Ok(ends.into_iter().fold(chart, |chart, (name, [low, high])| chart.row(name, low, high)).into())
     }
 
-    pub(super) fn heat_map(&self, table: &Table, all: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    pub(super) fn heat_map(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
+        let Panel { rows: all, here, .. } = panel;
         let Some(series) = &self.series else {
             return Err(Error::BadChart(
                 "a heat map has a column across (`x`), one down (`series`) and one as colour (`y`); give `series`"
                     .to_owned(),
             ));
         };
-        let columns = self.groups(all, here)?;
+        let columns = self.groups(panel)?;
         let rows = in_order(all.places(&here[0].facet).map(|it| (it.series.clone(), it.rank)));
         if rows.len() > MOST_GROUPS {
             return Err(too_many("rows", rows.len(), MOST_GROUPS, series));
         }
-        let of_row = |row: &String| columns.iter().map(|it| self.one(table, here, it, row)).collect();
+        let of_row = |row: &String| columns.iter().map(|it| self.one(panel, it, row)).collect();
         let values = rows.iter().map(of_row).collect::<Result<Vec<Vec<_>>, Error>>()?;
         Ok(HeatMap {
             rows,
@@ -155,7 +143,7 @@ impl Drawing {
             values,
             row_label: self.called(series, Prefix::default()),
             column_label: self.called(&self.x, Prefix::default()),
-            value_label: self.y_label(table, all, here),
+            value_label: self.y_label(panel),
             scale: scale(self.log.y),
             ..HeatMap::default()
         }
@@ -163,7 +151,8 @@ impl Drawing {
     }
 
     /// Values of `x`, as names.
-    fn groups(&self, rows: &Rows, here: &[&Row]) -> Result<Vec<String>, Error> {
+    fn groups(&self, panel: &Panel<'_>) -> Result<Vec<String>, Error> {
+        let Panel { rows, here, .. } = panel;
         let groups = in_order(rows.places(&here[0].facet).map(|it| (it.group.clone(), it.x)));
         if groups.len() > MOST_GROUPS {
             return Err(too_many("groups", groups.len(), MOST_GROUPS, &self.x));
@@ -172,11 +161,11 @@ impl Drawing {
     }
 
     /// The one row of a group and a series, if there is any.
-    fn one(&self, table: &Table, here: &[&Row], group: &str, series: &str) -> Result<Option<f64>, Error> {
-        let mut found = here.iter().filter(|it| it.group == group && it.series == series);
+    fn one(&self, panel: &Panel<'_>, group: &str, series: &str) -> Result<Option<f64>, Error> {
+        let mut found = panel.here.iter().filter(|it| it.group == group && it.series == series);
         let first = found.next();
         if found.next().is_some() {
-            return Err(self.ambiguous(table, first.map_or(0, |it| it.line), series));
+            return Err(self.ambiguous(panel.table, first.map_or(0, |it| it.line), series));
         }
         Ok(first.map(|it| it.y))
     }

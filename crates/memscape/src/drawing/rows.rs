@@ -26,6 +26,17 @@ pub struct Rows {
     pub up: Prefix,
 }
 
+/// What one panel draws.
+pub struct Panel<'a> {
+    pub table: &'a Table,
+    /// Those of all panels.
+    pub rows: &'a Rows,
+    /// Its own.
+    pub here: Vec<&'a Row>,
+    /// Its series, and what they look like.
+    pub own: Vec<(&'a str, usize)>,
+}
+
 /// Where a row stands.
 pub struct Place {
     /// Which of the table.
