@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{Catalog, Nested};
+use memscape_study::{Catalog, Nested, OutOfRange, within};
 use memscape_units::{GbPerS, Tops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,36 +70,18 @@ pub static MACHINES: Catalog<Machine> = Catalog::new(
 .with_nested(&[Nested { path: "expander.memory", catalog: &MEMORIES }])
 .checked_by(|it| it.link.check().map_err(|error| error.to_string()));
 
-/// A link that cannot be.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("`link.{field}` is {given}; it must be from {min} to {max}")]
-pub struct LinkError {
-    /// The field.
-    pub field: &'static str,
-    /// Its value.
-    pub given: f64,
-    /// The least allowed.
-    pub min: f64,
-    /// The most allowed.
-    pub max: f64,
-}
-
 impl Link {
     /// Checks what the types do not.
     ///
     /// # Errors
-    /// [`LinkError`] names the first field out of its range.
-    pub fn check(&self) -> Result<(), LinkError> {
-        let all = [
-            ("lanes", f64::from(self.lanes.get()), 1.0, 16.0),
-            ("transfer_gt_s", self.transfer_gt_s, 0.1, 1000.0),
-            ("encoding_share", self.encoding_share, 0.1, 1.0),
-            ("flit_share", self.flit_share, 0.1, 1.0),
-        ];
-        match all.into_iter().find(|it| !(it.2..=it.3).contains(&it.1)) {
-            Some((field, given, min, max)) => Err(LinkError { field, given, min, max }),
-            None => Ok(()),
-        }
+    /// [`OutOfRange`] names the first field at fault.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([
+            ("link.lanes", f64::from(self.lanes.get()), 1.0, 16.0),
+            ("link.transfer_gt_s", self.transfer_gt_s, 0.1, 1000.0),
+            ("link.encoding_share", self.encoding_share, 0.1, 1.0),
+            ("link.flit_share", self.flit_share, 0.1, 1.0),
+        ])
     }
 
     /// Bits on the wire, in 10^9 bytes per second: one direction, nothing taken off.

@@ -6,7 +6,7 @@ use memscape_dram::{Dram, MEMORIES};
 use memscape_npu::{DEVICES, Device, DramPath};
 use memscape_ondevice::cost::memory::Bandwidth;
 use memscape_pim::hardware as pim;
-use memscape_study::{Catalog, Nested};
+use memscape_study::{Catalog, Nested, OutOfRange, within};
 use memscape_units::GbPerS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,18 +74,9 @@ pub static MACHINES: Catalog<Machine> = Catalog::new(
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HardwareError {
-    /// A number of the copier out of its range, NaN included.
-    #[error("`copy.{field}` is {given}; it must be from {min} to {max}")]
-    Copier {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        given: f64,
-        /// The least allowed.
-        min: f64,
-        /// The most allowed.
-        max: f64,
-    },
+    /// A number out of its range, NaN included.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// A copy that DRAM does not hold.
     #[error(
         "`copy.transactions` is 1, a copy that goes to on-chip memory, but the array reads it from buffers in \
@@ -101,22 +92,18 @@ impl Copier {
     /// Checks what the types do not.
     ///
     /// # Errors
-    /// [`HardwareError::Copier`] names the first field out of its range, [`HardwareError::OnChip`] what the
+    /// [`HardwareError::OutOfRange`] names the first field at fault, [`HardwareError::OnChip`] what the
     /// model has no place for.
     pub fn check(&self) -> Result<(), HardwareError> {
         if self.transactions.get() < 2 {
             return Err(HardwareError::OnChip);
         }
-        let all = [
-            ("cores", f64::from(self.cores.get()), 1.0, 4096.0),
-            ("uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
-            ("transactions", f64::from(self.transactions.get()), 2.0, 1000.0),
-            ("memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
-        ];
-        match all.into_iter().find(|it| !(it.2..=it.3).contains(&it.1)) {
-            Some((field, given, min, max)) => Err(HardwareError::Copier { field, given, min, max }),
-            None => Ok(()),
-        }
+        Ok(within([
+            ("copy.cores", f64::from(self.cores.get()), 1.0, 4096.0),
+            ("copy.uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
+            ("copy.transactions", f64::from(self.transactions.get()), 2.0, 1000.0),
+            ("copy.memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
+        ])?)
     }
 
     /// All cores together from a cacheable region, if the memory keeps up, in 10^9 bytes per second.

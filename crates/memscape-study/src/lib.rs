@@ -18,6 +18,7 @@ pub mod node;
 mod operators;
 mod preset;
 pub mod random;
+mod ranges;
 mod recent;
 mod study;
 mod system;
@@ -39,6 +40,7 @@ pub use law::{
 pub use nearest::{Unknown, list, nearest};
 pub use operators::{OperatorCost, Pass, merged, write_operators};
 pub use preset::{Form, Found, Preset, PresetError};
+pub use ranges::{OutOfRange, within};
 pub use recent::Recent;
 pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat};
 pub use system::{StudyVisitor, System};

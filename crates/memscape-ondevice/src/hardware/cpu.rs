@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use memscape_study::{OutOfRange, within};
 use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,17 +66,8 @@ pub struct Cpu {
 #[non_exhaustive]
 pub enum CpuError {
     /// A number out of its range, NaN included.
-    #[error("`cpu.{field}` is {given}; it must be from {min} to {max}")]
-    OutOfRange {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        given: f64,
-        /// The least allowed.
-        min: f64,
-        /// The most allowed.
-        max: f64,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// A copy that DRAM does not hold.
     #[error(
         "`cpu.copy_transactions` is 1, a copy that goes to on-chip memory, but GEMM reads it from buffers in `memory`; \
@@ -158,22 +150,18 @@ impl Cpu {
     /// # Errors
     /// [`CpuError`] names the field at fault.
     pub fn check(&self) -> Result<(), CpuError> {
-        for (field, given, min, max) in [
-            ("big.peak_gflops", self.big.peak_gflops, 1e-3, 1e9),
-            ("middle_high.peak_gflops", self.middle_high.peak_gflops, 1e-3, 1e9),
-            ("middle_low.peak_gflops", self.middle_low.peak_gflops, 1e-3, 1e9),
-            ("copy_gb_s", self.copy_gb_s, 1e-6, 1e6),
-            ("step_ms", self.step_ms, 0.0, 1e6),
-            ("gemm_efficiency", self.gemm_efficiency, 1e-6, 1.0),
-            ("uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
-            ("gemm_block_tokens", self.gemm_block_tokens, 1.0, 1e9),
-            ("memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
-            ("product_overhead_us", self.product_overhead_us, 0.0, 1e9),
-        ] {
-            if !(min..=max).contains(&given) {
-                return Err(CpuError::OutOfRange { field, given, min, max });
-            }
-        }
+        within([
+            ("cpu.big.peak_gflops", self.big.peak_gflops, 1e-3, 1e9),
+            ("cpu.middle_high.peak_gflops", self.middle_high.peak_gflops, 1e-3, 1e9),
+            ("cpu.middle_low.peak_gflops", self.middle_low.peak_gflops, 1e-3, 1e9),
+            ("cpu.copy_gb_s", self.copy_gb_s, 1e-6, 1e6),
+            ("cpu.step_ms", self.step_ms, 0.0, 1e6),
+            ("cpu.gemm_efficiency", self.gemm_efficiency, 1e-6, 1.0),
+            ("cpu.uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
+            ("cpu.gemm_block_tokens", self.gemm_block_tokens, 1.0, 1e9),
+            ("cpu.memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
+            ("cpu.product_overhead_us", self.product_overhead_us, 0.0, 1e9),
+        ])?;
         if self.copy_transactions.get() < 2 {
             return Err(CpuError::OnChip);
         }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::Catalog;
+use memscape_study::{Catalog, OutOfRange, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,20 +22,11 @@ impl Host {
     /// Checks the range of its rate.
     ///
     /// # Errors
-    /// [`FlopPerByteError`] if it is beyond it.
-    pub fn check(&self) -> Result<(), FlopPerByteError> {
-        if (1e-3..=1e6).contains(&self.flop_per_byte) {
-            Ok(())
-        } else {
-            Err(FlopPerByteError(self.flop_per_byte))
-        }
+    /// [`OutOfRange`] if it is beyond it.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([("flop_per_byte", self.flop_per_byte, 1e-3, 1e6)])
     }
 }
-
-/// Why there is no such host.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`flop_per_byte` is {0}; it must be from 0.001 to 1e6")]
-pub struct FlopPerByteError(f64);
 
 /// Hosts; the first is the paper's phone.
 pub static HOSTS: Catalog<Host> = Catalog::new(

@@ -13,7 +13,7 @@ pub use bit_map::{BitMap, BitMapError, CoordinateBit};
 pub use blocks::PimBlocks;
 pub use burst_map::BurstMap;
 pub use cpu::{Cores, Cpu, CpuError, MAX_THREADS, Region};
-pub use host::{FlopPerByteError, HOSTS, Host};
+pub use host::{HOSTS, Host};
 pub use map_text::{MapText, MapTextError};
 pub use memscape_dram::{Dims, Field, Place};
 pub use phone::{CALIBRATION, PHONES, Phone};

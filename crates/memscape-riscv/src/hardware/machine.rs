@@ -3,12 +3,12 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{Calibration, Catalog, FreeParameter, Nested};
+use memscape_study::{Calibration, Catalog, FreeParameter, Nested, OutOfRange, within};
 use memscape_units::Watts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::platform::{Cache, Controller, Core, Numa, Os, OutOfRange, within};
+use super::platform::{Cache, Controller, Core, Numa, Os};
 
 /// A many-core RISC-V machine as its tables describe it.
 ///

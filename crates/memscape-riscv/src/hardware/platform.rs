@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 
+use memscape_study::{OutOfRange, within};
 use memscape_units::{GbPerS, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -275,27 +276,5 @@ impl Os {
             ("os.sync_ns", self.sync_ns.as_f64(), 0.0, 1e9),
             ("os.balancing_cost", self.balancing_cost, 0.0, 100.0),
         ])
-    }
-}
-
-/// A value outside what the model is for.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("`{path}` is {given}; it must be from {min} to {max}")]
-pub struct OutOfRange {
-    /// Dotted path of the parameter.
-    pub path: &'static str,
-    /// Its value.
-    pub given: f64,
-    /// Lowest value.
-    pub min: f64,
-    /// Highest value.
-    pub max: f64,
-}
-
-/// Checks numbers whose type allows more than the model does.
-pub(crate) fn within<const N: usize>(numbers: [(&'static str, f64, f64, f64); N]) -> Result<(), OutOfRange> {
-    match numbers.into_iter().find(|(_, given, min, max)| !(min..=max).contains(&given)) {
-        Some((path, given, min, max)) => Err(OutOfRange { path, given, min, max }),
-        None => Ok(()),
     }
 }

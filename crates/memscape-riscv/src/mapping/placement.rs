@@ -2,13 +2,12 @@
 
 use std::iter;
 
+use memscape_study::{OutOfRange, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::nodes::Nodes;
-use crate::hardware::{
-    Cache, CoreList, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, OutOfRange, SlcScope, within,
-};
+use crate::hardware::{Cache, CoreList, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, SlcScope};
 use crate::number::float;
 
 /// How threads and pages are kept to nodes.

@@ -4,7 +4,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
-    Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
+    Aim, Bound, Effect, Laws, Limit, OutOfRange, Slot, Study, StudyError, When, either, faster, slower,
+    unused,
 };
 use memscape_workload::{Gemm, GgmlType, ShapeError};
 use schemars::JsonSchema;
@@ -14,7 +15,7 @@ use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES,
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Readers, Sgemm, Shares};
 use crate::hardware::{
-    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os,
 };
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format, coded, matrix_bytes};

@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
-    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, When, either, faster, lowers, neutral,
-    raises, slower, unused,
+    OperatorCost, OutOfRange, Pass, Recorder, Served, Slot, Study, StudyError, When, either, faster, lowers,
+    neutral, raises, slower, unused, within,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{AS_STACKED, FileType, GgmlType, MODELS, Matrix, Model, Projections};
@@ -23,7 +23,7 @@ use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_expert
 use crate::cost::timeline;
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Machine, Numa,
-    Os, OutOfRange, check_package, within,
+    Os, check_package,
 };
 use crate::mapping::census::{TooLong, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
