@@ -71,9 +71,9 @@ pub enum NdpError {
     },
     /// What every token needs whole does not fit the GPU.
     #[error(
-        "output projections and LM head take {need_gb:.1} GB, but the GPU can hold {have_gb:.1} GB, as weights can take \
-         {usable} of its memory (`overhead.gpu_usable`): {:.1} GB short; {}", need_gb - have_gb,
-        enough_memory(*need_gb, *usable)
+        "output projections and LM head take {need_gb:.2} GB, but the GPU can hold {have_gb:.2} GB, as weights can take \
+         {usable} of its memory (`overhead.gpu_usable`): {:.2} GB short; {}", need_gb - have_gb,
+        enough_memory(*need_gb, *have_gb, *usable)
     )]
     Dense {
         /// What is needed.
@@ -172,17 +172,21 @@ pub enum NdpError {
     },
 }
 
-/// Memory of which the usable share suffices; without a share that does, no memory helps.
-fn enough_memory(need_gb: f64, usable: f64) -> String {
+/// Memory of which the usable share suffices; without a share that does, no memory helps. Or the share of the
+/// memory that there is.
+fn enough_memory(need_gb: f64, have_gb: f64, usable: f64) -> String {
     /// The most memory that a GPU takes.
     const MOST_GB: f64 = 1e9;
     let tenths = (need_gb / usable * 10.0).ceil();
     // The last digit of the product may round below.
     let enough = if tenths / 10.0 * usable < need_gb { tenths + 1.0 } else { tenths } / 10.0;
-    if enough <= MOST_GB {
-        format!("give `gpu.memory_gb` = {enough} at least, or raise `overhead.gpu_usable`")
-    } else {
+    let share = (need_gb / (have_gb / usable) * 1e3).ceil() / 1e3;
+    if enough > MOST_GB {
         "raise `overhead.gpu_usable`".to_owned()
+    } else if share <= 1.0 {
+        format!("give `gpu.memory_gb` = {enough} at least, or `overhead.gpu_usable` = {share}")
+    } else {
+        format!("give `gpu.memory_gb` = {enough} at least")
     }
 }
 

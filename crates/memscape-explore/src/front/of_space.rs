@@ -132,17 +132,27 @@ pub(super) fn told(
     let table = table(plan, judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
     let table = Table::new(table.into_frame(), complete);
     let Seen { allowed, answered, feasible, .. } = *seen;
-    let unanswered = if complete { unanswered(plan, asker, objectives, seen) } else { Vec::new() };
+    let unanswered = match points.first() {
+        Some(first) if complete => unanswered(plan, asker, objectives, seen, first),
+        _ => Vec::new(),
+    };
     Ok(Front { table, points: plan.size()?, allowed, answered, feasible, unanswered })
 }
 
-/// What a front says nothing of.
-fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Vec<String> {
+/// What a front says nothing of. Why a value has no answer, a point says that has one with another value: what
+/// others say may be of their other values.
+fn unanswered(
+    plan: &Plan<'_>,
+    asker: Asker<'_>,
+    objectives: &[Objective],
+    seen: &Seen,
+    first: &[u64],
+) -> Vec<String> {
     /// More say no more.
     const MOST_TOLD: usize = 5;
     let mut told = Vec::new();
     let mut more = 0;
-    for (dimension, met) in plan.dimensions.iter().zip(&seen.met) {
+    for (place_of, (dimension, met)) in plan.dimensions.iter().zip(&seen.met).enumerate() {
         for (digit, met) in (0..).zip(met) {
             let Met::Refused(place) = *met else { continue };
             if told.len() == MOST_TOLD {
@@ -152,10 +162,18 @@ fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen:
             let values =
                 dimension.axes.iter().map(|it| format!("`{}` = {}", it.path, text(&it.datum(digit))));
             let values = values.collect::<Vec<_>>().join(" and ");
-            let mut cursor = Cursor::new(plan, place);
-            let mut columns = asker.empty();
-            asker.push(&mut cursor, &mut columns);
-            told.push(if let Err(why) = columns.into_row() {
+            let why = |mut cursor: Cursor<'_>| {
+                let mut columns = asker.empty();
+                asker.push(&mut cursor, &mut columns);
+                columns.into_row().err()
+            };
+            let mut digits = first.to_vec();
+            digits[place_of] = digit;
+            let mut with = Cursor::at(plan, digits);
+            let with = if with.is_allowed() { why(with) } else { None };
+            told.push(if let Some(why) = with {
+                format!("no point with {values} has an answer; the front's first point says with it: {why}")
+            } else if let Some(why) = why(Cursor::new(plan, place)) {
                 format!("no point with {values} has an answer; the first says: {why}")
             } else {
                 let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "or");

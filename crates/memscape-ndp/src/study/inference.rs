@@ -501,7 +501,8 @@ impl Study for InferenceStudy {
             moves_per_token: account.moves,
             link_migration_share: by_link * generated / run,
             host_migration_share: by_host * generated / (run + by_host * generated),
-            link_speedup: (self.system == System::Hermes).then(|| rates.link_speedup(mlp_bytes)),
+            link_speedup: (self.system == System::Hermes && account.moves > 0.0)
+                .then(|| rates.link_speedup(mlp_bytes)),
             prediction_accuracy: account.accuracy,
             prediction_recall: account.recall,
             missed_share: account.missed,

@@ -42,7 +42,7 @@ fn a_model_that_does_not_fit_says_by_how_much() {
     );
     check(
         &[("gpu.memory_gb", json!(8))],
-        "output projections and LM head take 11.3 GB, but the GPU can hold",
+        "output projections and LM head take 11.26 GB, but the GPU can hold",
     );
     check(&[("system", json!("tensorrt-llm"))], "GPUs would do");
 }
@@ -172,11 +172,13 @@ fn advised_memory_of_a_gpu_suffices() {
     };
     let usable = InferenceStudy::default().overhead.gpu_usable.as_f64();
     let found = given(11.3, usable);
-    let advised = "1.6 GB short; give `gpu.memory_gb` = 13.3 at least, or raise `overhead.gpu_usable`";
+    let advised = "1.63 GB short; give `gpu.memory_gb` = 13.3 at least, or `overhead.gpu_usable` = 0.997";
     assert!(found.ends_with(advised), "{found}");
+    assert!(given(11.3, 0.997).parse::<f64>().is_ok());
     assert!(given(13.3, usable).parse::<f64>().is_ok());
     assert!(
-        given(13.2, usable).ends_with("give `gpu.memory_gb` = 13.3 at least, or raise `overhead.gpu_usable`")
+        given(13.2, usable)
+            .ends_with("give `gpu.memory_gb` = 13.3 at least, or `overhead.gpu_usable` = 0.854")
     );
     for tenths in 1..10 {
         let usable = f64::from(tenths) / 10.0;
@@ -184,9 +186,11 @@ fn advised_memory_of_a_gpu_suffices() {
         let enough = found.split("= ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!(given(enough, usable).parse::<f64>().is_ok(), "{usable}: {enough}");
     }
+    // No share of so little memory does.
+    assert!(given(11.2, usable).ends_with("give `gpu.memory_gb` = 13.3 at least"));
     // No memory helps.
     let found = given(24.0, 0.0);
-    assert!(found.ends_with("11.3 GB short; raise `overhead.gpu_usable`"), "{found}");
+    assert!(found.ends_with("11.26 GB short; raise `overhead.gpu_usable`"), "{found}");
 }
 
 /// Neurons and devices are counted before the neurons are made.
@@ -307,6 +311,9 @@ fn what_a_system_has_not_is_null() {
     };
     assert_eq!(names(|it| it.mlp_ns.is_some()), [Hermes, HermesBase, HermesHost]);
     assert_eq!(names(|it| it.link_speedup.is_some()), [Hermes]);
+    for still in [("dimms", json!(1)), ("strategy", json!("partition"))] {
+        assert_eq!(answer(&[("model", json!("opt-1.3b")), still]).link_speedup, None);
+    }
     assert_eq!(names(|it| it.state_table_kib.is_some()), [Hermes, HermesHost]);
     assert_eq!(names(|it| it.correlation_table_kib.is_some()), [Hermes, HermesHost]);
 }

@@ -594,7 +594,7 @@ fn a_gpu_holds_no_more_than_fits_whatever_share_is_asked_for() {
     assert!((ttft(json!(1.0)) - ttft(Value::Null)).abs() < 1e-12 && ttft(json!(0.01)) >= ttft(json!(1.0)));
     let small = parameters(&json!({ "hot_share": 1.0, "gpu.memory_gb": 0.001 }));
     let error = study("ndp.inference").unwrap().run(&small).unwrap_err().to_string();
-    assert!(error.contains("but the GPU can hold 0.0 GB"), "{error}");
+    assert!(error.contains("but the GPU can hold 0.00 GB"), "{error}");
 }
 
 #[test]

@@ -65,7 +65,8 @@ impl Drawing {
         };
         let facets = facets.into_iter().filter(|it| !panels.contains(it)).map(called);
         let series = series.into_iter().filter(|it| curves && lacks(it));
-        let none: Vec<String> = facets.chain(series).collect();
+        // One column may be both.
+        let none = distinct(facets.chain(series));
         match &none[..] {
             [] => String::new(),
             [one] => format!("{one} has no value at all."),
