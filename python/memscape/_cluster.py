@@ -131,7 +131,7 @@ def _shares(blocks: list[Rows], tasks: int) -> list[list[Rows]]:
     if tasks <= len(blocks):
         return [blocks[start:end] for start, end in pairwise(_cuts(len(blocks), tasks))]
     shares = []
-    for (start, end), (first, last) in zip(blocks, pairwise(_cuts(tasks, len(blocks)))):
+    for (start, end), (first, last) in zip(blocks, pairwise(_cuts(tasks, len(blocks))), strict=True):
         cuts = [start + it for it in _cuts(end - start, min(last - first, end - start))]
         shares += [[it] for it in pairwise(cuts)]
     return shares

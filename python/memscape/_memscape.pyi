@@ -148,7 +148,10 @@ class NdpPartition:
 class Store:
     def __new__(cls, folder: Any, make: bool) -> Store: ...
     def fill(
-        self, spec: tuple[dict[str, Any], Any], rows: Sequence[tuple[int, int]] | None, progress: Callable[[int, int], None]
+        self,
+        spec: tuple[dict[str, Any], Any],
+        rows: Sequence[tuple[int, int]] | None,
+        progress: Callable[[int, int], None],
     ) -> dict[str, Any]: ...
     def sweep(
         self, spec: tuple[dict[str, Any], Any], leaf_names: bool, progress: Callable[[int, int], None]

@@ -33,7 +33,7 @@ def test_blocks_hold_what_they_are_given():
         (lambda: ms.run("riscv.inference", policy="bind-cores", threads=65), "do not fit 64 cores"),
         (lambda: ms.run("riscv.inference", {"numa.distances": [[10, 15], [15, 11]]}), "diagonal"),
         (lambda: ms.run("riscv.inference", {"numa.distances": [[10, 15]]}), "square"),
-        (lambda: ms.run("riscv.inference", format="q5_k"), "no code here for a file of `q5_k`; give `format` as one of q4_0, q4_k_s"),
+        (lambda: ms.run("riscv.inference", format="q5_k"), "of `q5_k`; give `format` as one of q4_0, q4_k_s"),
         (lambda: ms.run("riscv.kernel", format="q5_1"), "there are q4_0, q4_k, q5_k, q6_k, q8_0, fp16 and fp32"),
     ],
 )

@@ -76,9 +76,10 @@ def test_the_front_of_a_space_is_that_of_its_table():
 
 def test_a_front_says_of_which_listed_values_it_knows_nothing():
     axes = {"memory.banks_per_channel": [8, 16], "placement": ["pimnast", "columns-first"]}
-    with pytest.warns(
-        UserWarning, match="no point with `placement` = columns-first has an answer; the front's first point says with it: .*columns-first"
-    ):
+    told = (
+        "no point with `placement` = columns-first has an answer; the front's first point says with it: .*columns-first"
+    )
+    with pytest.warns(UserWarning, match=told):
         known = ms.front("pim.gemv", axes, minimize=["time_ns"])
     assert set(known["placement"]) == {"pimnast"}
 

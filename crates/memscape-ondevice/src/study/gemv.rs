@@ -71,7 +71,7 @@ pub struct GemvAnswer {
     pub sums_ns: f64,
     /// All-bank refreshes, in the mean over many such products
     pub refresh_ns: f64,
-    /// Reading and adding partial sums on the host at its peak bandwidth, or what refreshes leave of it
+    /// Reading and adding partial sums on the host at its peak bandwidth
     pub host_sums_ns: f64,
     /// Rows of the matrix
     pub rows: u64,
@@ -156,16 +156,15 @@ impl GemvStudy {
         Ok(self.pim_memory().layout(self.shape()?)?)
     }
 
-    /// What the host reads of partial sums after it.
-    fn host_sums(&self, layout: &Layout) -> Picoseconds {
-        let stream = Bandwidth::of(&self.memory, 1.0, 1, self.refresh).stream;
-        host_sums(layout.host_sum_bytes(), stream)
+    /// What the host takes to read partial sums after it.
+    fn host_sums(&self, layout: &Layout, refresh: bool) -> Picoseconds {
+        host_sums(layout.host_sum_bytes(), Bandwidth::of(&self.memory, 1.0, 1, refresh).stream)
     }
 
     /// The commands of one channel, which all get the same, and then the host's reads.
     fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let (pim, layout) = (self.pim_memory(), self.layout()?);
-        let reads = self.host_sums(&layout);
+        let reads = self.host_sums(&layout, self.refresh);
         let host = (reads > Picoseconds::ZERO).then(|| recorder.track("host", "partial sums"));
         let mut commands = CommandTimeline::new(recorder, &self.memory, 0, delays(&self.memory).slot);
         let start = on_engine(&layout, &self.memory, pim.refresh_policy(), &mut commands)?;
@@ -206,7 +205,9 @@ impl Study for GemvStudy {
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let layout = self.layout()?;
         let mut time = self.pim_memory().time(&layout, self.engine)?;
-        time[GemvPart::HostSums] = self.host_sums(&layout);
+        let reads = self.host_sums(&layout, false);
+        time[GemvPart::HostSums] = reads;
+        time[GemvPart::Refresh] += self.host_sums(&layout, self.refresh) - reads;
         let counts = Counts::of(&layout);
         let slot = delays(&self.memory).slot;
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);

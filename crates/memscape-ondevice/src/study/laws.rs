@@ -132,8 +132,8 @@ pub(super) const GEMV: Laws = Laws {
             slower("m"),
             slower("k"),
             unused("memory.ranks", ONE_RANK),
-            // The processor's sums wait for rows, PIM closes all of them at once.
-            neutral("memory.trp_ns"),
+            // PIM closes all rows at once; the processor's reads of sums wait for one.
+            slower("memory.trp_ns"),
             neutral("memory.trefi_ns").only(REFRESHED),
             neutral("memory.trfc_ab_ns").only(REFRESHED),
         ],

@@ -140,7 +140,7 @@ fn rows_are_whole_blocks() {
 #[test]
 fn formats_without_code_are_told_from_those_with_it() {
     let (files, kernels) = (
-        "there are q4_0, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, q8_0, fp16, fp32",
+        "give `format` as one of q4_0, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, q8_0, fp16, fp32",
         "there are q4_0, q4_k, q5_k, q6_k, q8_0, fp16 and fp32",
     );
     for name in ["q5_0", "f16", "int8", "mx-int8-b32", "stored"] {

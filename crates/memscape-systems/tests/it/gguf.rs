@@ -187,7 +187,9 @@ fn riscv_takes_the_format_of_the_file() {
     assert!(error.contains("does not multiply q8_0"), "{error}");
     let error = answer(GgmlType::Bf16, json!({})).unwrap_err().to_string();
     assert!(error.contains("no code here for a file of `bf16`; give `format`"), "{error}");
-    assert_eq!(four, answer(GgmlType::Bf16, json!({ "format": "q4_0" })).unwrap());
+    let given = answer(GgmlType::Bf16, json!({ "format": "q4_0", "kernel": "default" })).unwrap();
+    let named = json!({ "format": "q4_0", "kernel": "default" });
+    assert_eq!(given, answer(GgmlType::F16, named).unwrap());
     // Mixtures are known by what most weights and down projections are stored in.
     let slightly = |matrix: &str, layer| match (matrix, layer) {
         ("ffn_down", 0) => GgmlType::Q5K,

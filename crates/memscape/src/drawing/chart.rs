@@ -6,12 +6,11 @@ use memscape_plot::style::{DISTINCT, LOOKS};
 use memscape_plot::{Chart, Figure, Mark, Reference};
 
 use super::check::{MOST_PANELS, too_many};
-use super::drawing::{Drawing, Kind, OF};
-use super::labels::{is_change, unit};
+use super::drawing::{Drawing, Kind};
+use super::labels::is_change;
 use super::looks::{Looks, MOST_SERIES, Seen};
 use super::missing::parts;
 use super::rows::{Panel, Place, Rows, in_order, is_numeric};
-use super::values::distinct;
 
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;
@@ -69,20 +68,13 @@ impl Drawing {
                 None => String::new(),
             };
             let here = rows.all.iter().filter(|it| it.facet == *panel).collect();
-            let panel = Panel { table, rows: &rows, here, own: looks.of_panel(panel) };
+            let up = rows.up(panel);
+            let panel = Panel { table, rows: &rows, here, own: looks.of_panel(panel), up };
             figure = figure.panel(title, self.chart(&panel)?);
         }
         // Panels of a tornado may be of different things.
         let shared = !self.own_axes && self.kind != Some(Kind::Tornado) && !self.is_of_several_units(table);
         Ok(if shared { figure.share_axes() } else { figure })
-    }
-
-    /// Whether panels are of columns in different units, whose numbers have no axis in common.
-    fn is_of_several_units(&self, table: &Table) -> bool {
-        let of =
-            if self.facet.as_deref() == Some(OF) { table.text(OF).unwrap_or_default() } else { Vec::new() };
-        let units = distinct(of.iter().flatten().map(|it| unit(it)));
-        units.len() > 1
     }
 
     fn chart(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
@@ -124,22 +116,23 @@ impl Drawing {
     }
 
     /// What a panel's values are. Panels of several units have axes of their own, others one.
-    pub(super) fn y_label(&self, Panel { table, rows, here, .. }: &Panel<'_>) -> String {
+    pub(super) fn y_label(&self, Panel { table, rows, here, up, .. }: &Panel<'_>) -> String {
         let own = self.is_of_several_units(table);
         let lines = rows.all.iter().filter(|it| !own || it.facet == here[0].facet).map(|it| it.line);
         match (&self.subjects(table, lines)[..], &self.y[..]) {
             ([of], all) if all.iter().all(|it| is_change(it)) && !self.labels.contains_key(of) => {
                 let what = if let [y] = all { y } else { "change" };
-                rows.up.label_of(what, of)
+                up.label_of(what, of)
             }
-            ([of], _) => self.called(of, rows.up),
-            ([], [y]) => self.called(y, rows.up),
-            ([], _) => rows.up.common_label(&self.y),
-            (of, _) => rows.up.common_label(of),
+            ([of], _) => self.called(of, *up),
+            ([], [y]) => self.called(y, *up),
+            ([], _) => up.common_label(&self.y),
+            (of, _) => up.common_label(of),
         }
     }
 
-    pub(super) fn references(&self, rows: &Rows) -> impl Iterator<Item = Reference> {
-        self.reference.iter().map(|(name, line)| line.times(rows.up.factor).named(name))
+    pub(super) fn references(&self, panel: &Panel<'_>) -> impl Iterator<Item = Reference> {
+        let factor = panel.up.factor;
+        self.reference.iter().map(move |(name, line)| line.times(factor).named(name))
     }
 }

@@ -7,7 +7,7 @@ use memscape_plot::{Axis, Chart, Fill, Lines, Mark};
 use super::drawing::{Drawing, Kind};
 use super::labels::is_change;
 use super::missing::is_refused;
-use super::rows::{Panel, Row, Rows};
+use super::rows::{Panel, Row};
 
 /// More cannot be seen.
 const MOST_MARKERS: usize = 40;
@@ -18,7 +18,7 @@ const MOST_SOLID: usize = 100;
 
 impl Drawing {
     pub(super) fn curves(&self, panel: &Panel<'_>, mark: Mark) -> Result<Chart, Error> {
-        let Panel { table, rows, here, own: series } = panel;
+        let Panel { table, rows, here, own: series, .. } = panel;
         let mut lines = self.axes(panel)?;
         let refused = is_refused(table);
         for (name, look) in series {
@@ -45,11 +45,11 @@ impl Drawing {
                 lines = if mark == Mark::Points { lines.spread(ends) } else { lines.band(ends) };
             }
         }
-        Ok(self.with_references(lines, rows).into())
+        Ok(self.with_references(lines, panel).into())
     }
 
     pub(super) fn front(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
-        let Panel { table, rows, here, own } = panel;
+        let Panel { table, rows, here, own, .. } = panel;
         let [y] = &self.y[..] else {
             return Err(Error::BadChart("a front is of two columns; give one as `y`".to_owned()));
         };
@@ -91,7 +91,7 @@ impl Drawing {
         points.dedup();
         let steps = if goals[0].maximize { Mark::StepsBefore } else { Mark::StepsAfter };
         lines = lines.marked(steps, "Front", points);
-        Ok(self.with_references(lines, rows).into())
+        Ok(self.with_references(lines, panel).into())
     }
 
     fn axes(&self, panel: &Panel<'_>) -> Result<Lines, Error> {
@@ -119,8 +119,8 @@ impl Drawing {
         Ok(Lines::new(across, axis(self.y_label(panel), self.log.y)))
     }
 
-    fn with_references(&self, mut lines: Lines, rows: &Rows) -> Lines {
-        lines.references.extend(self.references(rows));
+    fn with_references(&self, mut lines: Lines, panel: &Panel<'_>) -> Lines {
+        lines.references.extend(self.references(panel));
         lines
     }
 }

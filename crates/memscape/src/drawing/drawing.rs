@@ -7,7 +7,8 @@ use memscape_papers::Error;
 use memscape_plot::{Reference, Style};
 use serde::{Deserialize, Serialize};
 
-use super::labels::{Prefix, counted_label, short_label};
+use super::labels::{Prefix, counted_label, short_label, unit};
+use super::values::distinct;
 use crate::export;
 
 /// The column in which a table of intervals or ranges says of what they are.
@@ -167,6 +168,14 @@ impl Drawing {
     /// The one that all rows are of, if they are.
     pub(crate) fn subject(&self, table: &Table) -> Option<String> {
         self.subject_of(&self.y, table)
+    }
+
+    /// Whether panels are of columns in different units, whose numbers have no axis in common.
+    pub(crate) fn is_of_several_units(&self, table: &Table) -> bool {
+        let of =
+            if self.facet.as_deref() == Some(OF) { table.text(OF).unwrap_or_default() } else { Vec::new() };
+        let units = distinct(of.iter().flatten().map(|it| unit(it)));
+        units.len() > 1
     }
 
     /// A column's name as an axis says it.

@@ -18,7 +18,7 @@ const MOST_GROUPS: usize = 200;
 
 impl Drawing {
     pub(super) fn bars(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
-        let Panel { rows, here, own, .. } = panel;
+        let Panel { here, own, .. } = panel;
         let groups = self.groups(panel)?;
         let x_label = self.called(&self.x, Prefix::default());
         let mut bars =
@@ -28,7 +28,7 @@ impl Drawing {
                 groups.iter().map(|group| self.one(panel, group, name)).collect::<Result<Vec<_>, _>>()?;
             bars.series.push(Series::new(*name, values).looking(*look));
         }
-        bars.references.extend(self.references(rows));
+        bars.references.extend(self.references(panel));
         for (series, (name, _)) in bars.series.iter_mut().zip(own) {
             let ends = |group: &String| {
                 here.iter().find(|it| it.group == *group && it.series == *name).and_then(|it| it.ends)
@@ -73,7 +73,7 @@ impl Drawing {
 
     /// Rows by what they do to the answer, most first.
     pub(super) fn tornado(&self, panel: &Panel<'_>) -> Result<Chart, Error> {
-        let Panel { table, rows: all, here, .. } = panel;
+        let Panel { table, here, .. } = panel;
         let [low, high] = &self.y[..] else {
             return Err(Error::BadChart(
                 "a tornado goes from one column to another; give both as `y`, such as `at_low` and `at_high`"
@@ -108,12 +108,12 @@ impl Drawing {
                  or filter the table"
             )));
         };
-        let base = base * all.up.factor;
+        let base = base * panel.up.factor;
         let swing =
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
         let of = table.text(OF).ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
-        let of = of.map_or_else(|| self.y_label(panel), |it| self.called(&it, all.up));
+        let of = of.map_or_else(|| self.y_label(panel), |it| self.called(&it, panel.up));
         let mut chart = Tornado::new(of, base);
         // Others are not the answers at the ends of a parameter.
         if [low.as_str(), high.as_str()] != ENDS {

@@ -22,8 +22,8 @@ pub struct Rows {
     pub kind: Kind,
     /// What is written across is this many of the column's.
     pub across: Prefix,
-    /// What is written up is this many of the columns'.
-    pub up: Prefix,
+    /// What is written up in a panel is this many of the columns': in all of them, or by name if each is of another unit.
+    ups: Vec<(Option<String>, Prefix)>,
 }
 
 /// What one panel draws.
@@ -35,6 +35,8 @@ pub struct Panel<'a> {
     pub here: Vec<&'a Row>,
     /// Its series, and what they look like.
     pub own: Vec<(&'a str, usize)>,
+    /// What is written up is this many of the columns'.
+    pub up: Prefix,
 }
 
 /// Where a row stands.
@@ -78,6 +80,12 @@ impl Rows {
             *counts.entry(&it.facet).or_default() += 1;
         }
         counts.into_values().max().unwrap_or(0)
+    }
+
+    /// What is written up in a panel is this many of the columns'.
+    pub fn up(&self, facet: &str) -> Prefix {
+        let own = self.ups.iter().find(|it| it.0.as_deref().is_none_or(|it| it == facet));
+        own.map_or_else(Prefix::default, |it| it.1)
     }
 
     /// Where rows of a panel stand.
@@ -161,27 +169,47 @@ impl Rows {
                 check(&drawing.x, row.line, row.x, drawing.log.x)?;
             }
         }
-        // Whoever names a column says its unit.
-        let suits = |columns: &[String], of: fn(&Row) -> f64| {
-            let own = columns.iter().any(|it| drawing.labels.contains_key(it));
-            if own { Prefix::default() } else { prefix(columns, all.iter().map(of)) }
-        };
-        let of = drawing.subject(table);
-        let up = suits(of.as_ref().map_or(&drawing.y[..], std::slice::from_ref), |it| it.y);
+        let ups = drawing.ups(table, &all);
         let across = std::slice::from_ref(&drawing.x);
         let of_x = drawing.subject_of(across, table);
         let across = of_x.as_ref().map_or(across, std::slice::from_ref);
-        let across = suits(if numeric { across } else { &[] }, |it| it.x);
+        let across = drawing.suits(if numeric { across } else { &[] }, all.iter().map(|it| it.x));
         for place in &mut places {
             place.x *= across.factor;
         }
-        for row in &mut all {
-            row.x *= across.factor;
-            row.y *= up.factor;
-            row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
-        }
         let kind = drawing.kind.unwrap_or(if numeric { Kind::Lines } else { Kind::Bars });
-        Ok(Self { all, places, nowhere, numeric, kind, across, up })
+        let mut rows = Self { all: Vec::new(), places, nowhere, numeric, kind, across, ups };
+        for row in &mut all {
+            let factor = rows.up(&row.facet).factor;
+            row.x *= across.factor;
+            row.y *= factor;
+            row.ends = row.ends.map(|(low, high)| (low * factor, high * factor));
+        }
+        rows.all = all;
+        Ok(rows)
+    }
+}
+
+impl Drawing {
+    /// What is written up, by panel where each is of another unit.
+    fn ups(&self, table: &Table, all: &[Row]) -> Vec<(Option<String>, Prefix)> {
+        if self.is_of_several_units(table) {
+            let of = |facet: String| {
+                let own = all.iter().filter(|it| it.facet == facet).map(|it| it.y);
+                let up = self.suits(std::slice::from_ref(&facet), own);
+                (Some(facet), up)
+            };
+            return distinct(all.iter().map(|it| it.facet.clone())).into_iter().map(of).collect();
+        }
+        let of = self.subject(table);
+        let columns = of.as_ref().map_or(&self.y[..], std::slice::from_ref);
+        vec![(None, self.suits(columns, all.iter().map(|it| it.y)))]
+    }
+
+    /// The prefix of what columns hold. Whoever names a column says its unit.
+    fn suits(&self, columns: &[String], values: impl Iterator<Item = f64>) -> Prefix {
+        let named = columns.iter().any(|it| self.labels.contains_key(it));
+        if named { Prefix::default() } else { prefix(columns, values) }
     }
 }
 

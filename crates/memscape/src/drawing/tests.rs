@@ -85,7 +85,7 @@ fn values_are_called_what_they_are_of() {
     let remedy = "one axis cannot show both; give each a panel (`facet` is `of`)";
     assert!(told.contains("`total_s` is in s") && told.contains(remedy), "{told}");
     let each = svg(&both.facet("of"), &several);
-    assert!(each.contains("Total (s)") && each.contains("Token (ns)"), "{each}");
+    assert!(each.contains("Total (ms)") && each.contains("Token (ms)"), "{each}");
     // What is told of the table can be found in it.
     let same = Table::from_columns([
         ("token_ns", numbers(&[1_251_432.5, 1_251_432.5])),
