@@ -103,6 +103,8 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
             shares = _shares([(start, end) for start, end, _ in blocks], tasks)
             return [executor.submit(Task(), store, spec, share) for share in shares]
 
+    known, again = rows - left(blocks), time.monotonic() + CHECKPOINT_S
+
     def look(_: list[Any]) -> None:
         nonlocal known, again
         now = time.monotonic()
@@ -112,7 +114,6 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
             again = time.monotonic() + max(CHECKPOINT_S, 20 * (time.monotonic() - now))
         progress(max(known, _done(folder, rows, block)), rows)
 
-    known, again = rows - left(blocks), time.monotonic() + CHECKPOINT_S
     with Progress(spec[0]["study"]) as progress:
         _hand_out(
             lacking(blocks),
