@@ -33,8 +33,8 @@ impl Table {
 /// sweep or a search calls not `feasible`: as `on_front` does, if the objectives are the same.
 ///
 /// # Errors
-/// [`Error::BadSweep`] without objectives, or if constraints leave no row or every row is an error, [`Error::BadExpression`] for an unknown
-/// column, [`Error::BadColumn`] for one that holds texts, NaN or infinity.
+/// [`Error::BadSweep`] without objectives, or if constraints leave no row or every row is an error,
+/// [`Error::BadExpression`] for an unknown column, [`Error::BadColumn`] for one that holds texts, NaN or infinity.
 ///
 /// ```
 /// use memscape_explore::{Column, Objective, Table, front};
