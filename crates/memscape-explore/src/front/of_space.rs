@@ -152,7 +152,7 @@ fn unanswered(
     const MOST_TOLD: usize = 5;
     let mut told = Vec::new();
     let mut more = 0;
-    for (place_of, (dimension, met)) in plan.dimensions.iter().zip(&seen.met).enumerate() {
+    for (index, (dimension, met)) in plan.dimensions.iter().zip(&seen.met).enumerate() {
         for (digit, met) in (0..).zip(met) {
             let Met::Refused(place) = *met else { continue };
             if told.len() == MOST_TOLD {
@@ -168,7 +168,7 @@ fn unanswered(
                 columns.into_row().err()
             };
             let mut digits = first.to_vec();
-            digits[place_of] = digit;
+            digits[index] = digit;
             let mut with = Cursor::at(plan, digits);
             let with = if with.is_allowed() { why(with) } else { None };
             told.push(if let Some(why) = with {

@@ -201,8 +201,8 @@ impl Drawing {
             };
             return distinct(all.iter().map(|it| it.facet.clone())).into_iter().map(of).collect();
         }
-        let of = self.subject(table);
-        let columns = of.as_ref().map_or(&self.y[..], std::slice::from_ref);
+        let of = self.subjects(table, 0..table.height());
+        let columns = if of.is_empty() { &self.y } else { &of };
         vec![(None, self.suits(columns, all.iter().map(|it| it.y)))]
     }
 

@@ -80,6 +80,8 @@ fn values_are_called_what_they_are_of() {
     let svg = |it: &Drawing, of| it.draw(&table(of)).unwrap().svg().unwrap();
     assert!(svg(&lines, &["token_ns"; 4]).contains("Token (ms)"));
     let several = ["total_s", "total_s", "token_ns", "token_ns"];
+    let alike = svg(&both.clone().facet("of"), &["token_ns", "token_ns", "total_ns", "total_ns"]);
+    assert!(alike.contains("(ms)") && !alike.contains("(ns)"), "{alike}");
     let together = Drawing::of("threads", "value").series("of");
     let told = together.draw(&table(&several)).unwrap_err().to_string();
     let remedy = "one axis cannot show both; give each a panel (`facet` is `of`)";
