@@ -152,6 +152,19 @@ impl Anatomy {
         Ok(())
     }
 
+    /// What a slot says of a name that another slot of the study has.
+    fn elsewhere(&self, slot: &Slot, error: CatalogError) -> CatalogError {
+        let CatalogError::Unknown(unknown) = &error else { return error };
+        let takes = |it: &&Slot| it.path != slot.path && built_in(it, &unknown.name).is_some();
+        match self.slots.iter().find(takes) {
+            Some(other) => CatalogError::File(format!(
+                "there is no {} `{}`; `{}` takes that name",
+                unknown.what, unknown.name, other.path
+            )),
+            None => error,
+        }
+    }
+
     /// What takes a description.
     fn collect_slot(
         &self,
@@ -163,7 +176,7 @@ impl Anatomy {
         let bad = |error: CatalogError| Error::BadDescription {
             parameter: slot.path.to_owned(),
             given: shortened(value),
-            error: Box::new(error),
+            error: Box::new(self.elsewhere(slot, error)),
         };
         let here = Path::new("");
         match value {

@@ -86,12 +86,15 @@ const SPELLED = new Map([
   "tRRD", "tRTP", "tRTRS", "tRTW", "tWL", "tWR", "tWTR", "SoC", "MAC", "MLP", "FC", "DDB", "OWR",
 ].map((it) => [it.toLowerCase(), it]));
 
-/** `time_ns` as "Time", `memory.trcd_ns` as "tRCD", `memory.banks_per_channel` as "Banks per channel". */
+/** `time_ns` as "Time", `memory.trcd_ns` as "tRCD", `gpu.memory_gb` as "GPU memory". */
 function label(name) {
-  const leaf = name.split(".").pop();
+  const [leaf = name, owner] = name.split(".").filter((it) => it !== "value").reverse();
   const bare = leaf.replace(UNIT_WORDS, "");
   // A rate is nothing without what it is per.
-  const [first, ...others] = (/_per$/.test(bare) ? leaf : bare).split("_").map(spelled);
+  const words = (/_per$/.test(bare) ? leaf : bare).split("_").map(spelled);
+  // `memory` and `bandwidth` are of several things: one word says whose it is, too.
+  if (owner && words.length === 1 && words[0] === bare) words.unshift(...owner.split("_").map(spelled));
+  const [first, ...others] = words;
   return [/[A-Z]/.test(first) ? first : first.charAt(0).toUpperCase() + first.slice(1), ...others].join(" ");
 }
 

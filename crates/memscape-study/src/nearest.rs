@@ -5,7 +5,7 @@ use std::fmt;
 /// The candidate that `name` was probably meant to be, if one is near.
 ///
 /// A dotted candidate is also found by its last part alone, or by the beginning or the last word
-/// of it. A name that lacks its last letter comes before these. Of equally near ones wins the one that has more of the
+/// of it, or by another word for how many or per what (`dimm_count`, `tokens_s`). A name that lacks its last letter comes before these. Of equally near ones wins the one that has more of the
 /// name's words and numbers, then that of the same length, then the one that begins alike.
 ///
 /// ```
@@ -15,12 +15,15 @@ use std::fmt;
 /// assert_eq!(nearest("colour", ["pim.registers"]), None);
 /// assert_eq!(nearest("llama-3-8b", ["llama-2-7b", "llama-3.1-8b"]), Some("llama-3.1-8b"));
 /// assert_eq!(nearest("pimnast.fig1", ["hermes.fig10", "pimnast.fig10"]), Some("pimnast.fig10"));
+/// assert_eq!(nearest("dimm_count", ["dimm", "dimms", "host"]), Some("dimms"));
+/// assert_eq!(nearest("tokens_s", ["token_ns", "tokens_per_s"]), Some("tokens_per_s"));
 /// ```
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let wanted_end = last(&wanted);
     let group = wanted.strip_suffix(wanted_end).unwrap_or_default();
+    let wanted_words = words(wanted_end);
     let distance = |candidate: &str| {
         let candidate = candidate.to_lowercase();
         let end = last(&candidate);
@@ -31,6 +34,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         // One more, so that a whole match wins.
         let part = match (begun, ended) {
             (true, _) => 0,
+            _ if !wanted_words.is_empty() && words(end) == wanted_words => 0,
             (_, true) => 1,
             _ => strsim::damerau_levenshtein(wanted_end, end) + 1,
         };
@@ -43,6 +47,19 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     });
     let best = ranked.min_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)))?;
     (best.0.1 <= 1 + wanted_end.chars().count() / 4).then_some(best.4)
+}
+
+/// The words of a part of a name, sorted, without `per`, and with a plural for what is counted: `dimm_count` and
+/// `num_dimms` are `dimms`.
+fn words(part: &str) -> Vec<String> {
+    let all = part.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
+    let (counting, named): (Vec<_>, Vec<_>) = all.partition(|it| ["count", "num", "number"].contains(it));
+    let named = named.into_iter().filter(|it| !["of", "per"].contains(it));
+    let plural =
+        |it: &str| if counting.is_empty() || it.ends_with('s') { it.to_owned() } else { format!("{it}s") };
+    let mut words = named.map(plural).collect::<Vec<_>>();
+    words.sort_unstable();
+    words
 }
 
 /// How many words and numbers of a name a candidate lacks.

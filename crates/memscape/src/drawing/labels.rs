@@ -69,7 +69,7 @@ pub fn prefix(columns: &[String], values: impl Iterator<Item = f64>) -> Prefix {
     }
 }
 
-/// A column's name as an axis says it: `memory.trcd_ns` is `tRCD (ns)`.
+/// A column's name as an axis says it: `memory.trcd_ns` is `tRCD (ns)`, `gpu.memory_gb` `GPU memory (GB)`.
 fn label(column: &str) -> String {
     let (name, unit) = split(column);
     if name == column && name.contains([' ', '*', '/', '+', '(', '<', '>', '=']) {
@@ -130,7 +130,14 @@ fn split(column: &str) -> (String, String) {
     let (name, unit) = name_and_unit(column);
     // What is called as its unit, such as `tokens`, says it once.
     let unit = unit.filter(|_| !column.ends_with(name));
-    let words: Vec<String> = name.split('_').map(spelled).collect();
+    let mut words: Vec<String> = name.split('_').map(spelled).collect();
+    // `memory` and `bandwidth` are of several things: one word says whose it is, too.
+    if let [word] = &words[..]
+        && word == name
+        && let Some(whose) = column.rsplit('.').filter(|it| *it != "value").nth(1)
+    {
+        words.splice(0..0, whose.split('_').map(spelled));
+    }
     (words.join(" "), unit.unwrap_or_default())
 }
 
@@ -171,13 +178,14 @@ mod tests {
             ("prompt_on_pim_s", "Prompt on PIM (s)"),
             ("generation_tokens_per_s", "Generation tokens (tokens/s)"),
             ("tokens_per_s", "Tokens (tokens/s)"),
-            ("device.dram.read_gb_s", "Read (GB/s)"),
+            ("device.dram.read_gb_s", "DRAM read (GB/s)"),
+            ("gpu.memory_gb", "GPU memory (GB)"),
             ("memory_bytes", "Memory (B)"),
             ("speedup", "Speedup"),
             ("banks_per_channel", "Banks per channel"),
-            ("device.dram.energy.access_pj_per_bit.value", "Access (pJ/bit)"),
+            ("device.dram.energy.access_pj_per_bit.value", "Energy access (pJ/bit)"),
             ("package_w", "Package (W)"),
-            ("prompt.tokens", "Tokens"),
+            ("prompt.tokens", "Prompt tokens"),
             ("pim.registers * 2", "pim.registers * 2"),
         ] {
             assert_eq!(label(column), expected);

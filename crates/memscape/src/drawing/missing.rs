@@ -249,7 +249,7 @@ mod tests {
         let table = table.with_column("format", Column::Int([4, 4, 8, 8].map(Some).to_vec())).unwrap();
         for drawing in [lines, Drawing::of("format", "speedup").facet("pim.registers").kind(Kind::Bars)] {
             let told = drawing.draw(&table).unwrap().caption;
-            assert!(told.ends_with(". registers 8 has no value at all."), "{told}");
+            assert!(told.ends_with(". PIM registers 8 has no value at all."), "{told}");
         }
     }
 
