@@ -403,10 +403,14 @@ impl<'a> Expectation<'a> {
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let side = |chance| self.side(block, held, cold, chance, dimms);
         let on_dimms = self.on_dimms(plan);
-        let mut first = if plan.remap { side(on_dimms.cold_level(it)) } else { side(on_dimms.placed(it)) };
+        // DIMMs are as uneven as what they take longest for.
+        let counted =
+            &if block.cost.multiplies(cold) { self.answers.by_work(it) } else { self.answers.by_reads(it) };
+        let chance = if plan.remap { on_dimms.cold_level(counted) } else { on_dimms.placed(counted) };
+        let mut first = side(chance);
         // A window makes DIMMs level by what they compute: what is cold, or most of the rest as well.
         if plan.remap && first.shared.handed > 0.0 {
-            let other = side(on_dimms.all_level(it));
+            let other = side(on_dimms.all_level(counted));
             if other.shared.time() < first.shared.time() {
                 first = other;
             }
@@ -422,9 +426,8 @@ impl<'a> Expectation<'a> {
         passes
     }
 
-    fn on_dimms(&self, plan: Plan) -> OnDimms<'_> {
+    fn on_dimms(&self, plan: Plan) -> OnDimms {
         OnDimms {
-            answers: &self.answers,
             strategy: self.question.strategy,
             groups: self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get())),
             clusters: f64::from(self.question.law.clusters),
@@ -539,12 +542,14 @@ impl<'a> Expectation<'a> {
         let count = precise(plan.dimms as u64);
         let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
         let on_dimms = self.on_dimms(plan);
-        let before = on_dimms.placed(it);
+        // Windows level what is read.
+        let counted = &self.answers.by_reads(it);
+        let before = on_dimms.placed(counted);
         let handed = self.passes(block, it, plan).first().map_or(0.0, |(_, side)| side.shared.handed);
         let (neurons, before, after, groups) = if levels_all(handed) {
-            (it.cold + it.held, before.all, on_dimms.all_level(it).all, 1.0)
+            (it.cold + it.held, before.all, on_dimms.all_level(counted).all, 1.0)
         } else {
-            (it.cold, before.cold, on_dimms.cold_level(it).cold, before.groups)
+            (it.cold, before.cold, on_dimms.cold_level(counted).cold, before.groups)
         };
         let mean = neurons * block.count / count;
         let unknown = of_each(before.apart - after.apart) + before.together * mean.powi(2);

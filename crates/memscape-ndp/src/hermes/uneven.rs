@@ -2,7 +2,7 @@
 
 use crate::normal::{mean_above_zero, mean_of_largest, of_largest};
 use crate::numbers::precise;
-use crate::scheduler::{Answers, Expected, Strategy};
+use crate::scheduler::{Counted, Strategy};
 
 /// What makes DIMMs' loads of some neurons of a block differ.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +73,7 @@ pub(super) struct Chance {
 }
 
 /// How neurons were put on DIMMs.
-pub(super) struct OnDimms<'a> {
-    pub answers: &'a Answers,
+pub(super) struct OnDimms {
     pub strategy: Strategy,
     /// Groups of neighbours of a block; infinite if neurons were placed one by one.
     pub groups: f64,
@@ -83,12 +82,12 @@ pub(super) struct OnDimms<'a> {
     pub dimms: usize,
 }
 
-impl OnDimms<'_> {
+impl OnDimms {
     /// As the partition left them. DIMMs are level by offline activity of what is cold; neighbours that
     /// a prompt favours together are not, until they are moved apart. A random mapper draws a DIMM for each
     /// group.
-    pub fn placed(&self, it: &Expected) -> Chance {
-        let drift = self.answers.cluster_variances(it).map(|it| it / self.groups.max(self.clusters));
+    pub fn placed(&self, it: &Counted) -> Chance {
+        let drift = it.clusters.map(|it| it / self.groups.max(self.clusters));
         let dimms = precise(self.dimms as u64);
         let own = dimms - 1.0;
         if self.strategy == Strategy::Random {
@@ -97,17 +96,18 @@ impl OnDimms<'_> {
                 together: own * (drift + 1.0 / self.groups),
                 skewed: skewed_by_draws(drift * self.groups, 1.0 / dimms),
             };
-            return Chance { cold: of(it.cold, drift[0]), groups: 1.0, all: of(it.cold + it.held, drift[2]) };
+            let all = of(it.cold_apart + it.held_apart, drift[2]);
+            return Chance { cold: of(it.cold_apart, drift[0]), groups: 1.0, all };
         }
         // What the exchange leaves cold is spread by chance.
-        let apart = if self.strategy.adjusts() { it.cold } else { it.offline_variance };
+        let apart = if self.strategy.adjusts() { it.cold_apart } else { it.offline_variance };
         let groups =
             if self.groups.is_finite() { (self.groups / dimms).ceil() * dimms / self.groups } else { 1.0 };
         Chance {
             cold: Uneven { apart, together: own * drift[0], ..Uneven::default() },
             groups,
             all: Uneven {
-                apart: apart + it.held,
+                apart: apart + it.held_apart,
                 together: own * drift[2] + self.odd(),
                 ..Uneven::default()
             },
@@ -115,13 +115,13 @@ impl OnDimms<'_> {
     }
 
     /// Moved apart by what a window saw of the cold ones; the others lie where they lay.
-    pub fn cold_level(&self, it: &Expected) -> Chance {
+    pub fn cold_level(&self, it: &Counted) -> Chance {
         let cold = Uneven { apart: it.cold_variance, ..Uneven::default() };
         Chance { cold, groups: 1.0, all: self.with_held(it, it.cold + it.held) }
     }
 
     /// Moved apart by what a window saw of all: what is cold makes up for where the others lie.
-    pub fn all_level(&self, it: &Expected) -> Chance {
+    pub fn all_level(&self, it: &Counted) -> Chance {
         let all = Uneven { apart: it.all_variance, ..Uneven::default() };
         Chance { cold: self.with_held(it, it.cold), groups: 1.0, all }
     }
@@ -129,12 +129,12 @@ impl OnDimms<'_> {
     /// What is cold, and what the GPU holds where it lies.
     ///
     /// * `mean`: of what differs by both
-    fn with_held(&self, it: &Expected, mean: f64) -> Uneven {
-        let [_, drift, _] = self.answers.cluster_variances(it).map(|it| it / self.groups.max(self.clusters));
+    fn with_held(&self, it: &Counted, mean: f64) -> Uneven {
+        let drift = it.clusters[1] / self.groups.max(self.clusters);
         let held = it.held / mean.max(1e-300);
         let own = precise(self.dimms as u64) - 1.0;
         let together = (own * drift + self.odd()) * held.powi(2);
-        Uneven { apart: it.cold_variance + it.held, together, ..Uneven::default() }
+        Uneven { apart: it.cold_variance + it.held_apart, together, ..Uneven::default() }
     }
 
     fn odd(&self) -> f64 {

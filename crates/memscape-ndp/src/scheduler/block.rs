@@ -134,6 +134,12 @@ impl BlockCost {
             + of(load.activations, self.carried)
     }
 
+    /// Whether a DIMM multiplies longer than it reads.
+    #[must_use]
+    pub fn multiplies(&self, load: Load) -> bool {
+        of(load.activations, self.cold_activation) > of(load.neurons, self.cold_neuron)
+    }
+
     /// Neurons that one DIMM can compute by a time beside a load, if they are
     /// multiplied as often as those of `like`.
     #[must_use]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::block::Load;
 use super::policy::Strategy;
 use super::population::{Representative, cluster_variance, population};
-use super::spread::{Expected, Readings, STATES, Spread, States, by_stratum};
+use super::spread::{Expected, Readings, STATES, Seen, Spread, States};
 use crate::activity::Law;
 use crate::hardware::{Predictor, Rule};
 use crate::normal::quadrature;
@@ -79,6 +79,27 @@ impl Phase {
 pub fn mean(phases: impl Iterator<Item = (f64, Phase)> + Clone) -> Expected {
     let tokens: f64 = phases.clone().map(|(share, it)| share * it.tokens()).sum();
     phases.fold(Expected::default(), |sum, (share, it)| sum.plus(it.expected, share * it.tokens() / tokens))
+}
+
+/// What makes DIMMs' loads differ, as shares of a block's neurons.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Mean of what the GPU does not hold.
+    pub cold: f64,
+    /// Of what it does.
+    pub held: f64,
+    /// Variance of the cold, neuron by neuron, where chance spreads them.
+    pub cold_apart: f64,
+    /// Of what the GPU holds.
+    pub held_apart: f64,
+    /// Of the cold, where each DIMM has as many of those that are as active.
+    pub cold_variance: f64,
+    /// The same, where only offline activity tells neurons apart.
+    pub offline_variance: f64,
+    /// Of all, wherever they lie, where each DIMM has as many of those that are as active.
+    pub all_variance: f64,
+    /// Of a cluster over the square of its mean: cold, held, and both.
+    pub clusters: [f64; 3],
 }
 
 /// A question's answers at the nodes, each found when first needed.
@@ -242,13 +263,46 @@ impl Answers {
         PHASES.into_iter().zip(ends).filter(|(from, to)| from < to).collect()
     }
 
-    /// Variance of a cluster's work, relative to its mean: of what is cold, of what the GPU
-    /// holds, and of both.
+    /// What makes DIMMs uneven, by how many neurons they read.
     #[must_use]
-    pub fn cluster_variances(&self, it: &Expected) -> [f64; 3] {
-        let (cold, held) = ([it.cold, it.cold_clusters], [it.held, it.held_clusters]);
-        [cold, held, [cold[0] + held[0], cold[1] + held[1]]]
-            .map(|[mean, with_latents]| cluster_variance(mean, with_latents, self.question.batch))
+    pub fn by_reads(&self, it: &Expected) -> Counted {
+        Counted {
+            cold: it.cold,
+            held: it.held,
+            cold_apart: it.cold,
+            held_apart: it.held,
+            cold_variance: it.cold_variance,
+            offline_variance: it.offline_variance,
+            all_variance: it.all_variance,
+            clusters: self.clusters([it.cold, it.held], [it.cold_clusters, it.held_clusters]),
+        }
+    }
+
+    /// The same by how often they multiply, in neurons that are multiplied as often as the mean: a neuron that all
+    /// sequences need weighs more than one that one does.
+    #[must_use]
+    pub fn by_work(&self, it: &Expected) -> Counted {
+        let each = |neurons: f64, activations: f64| (neurons / activations.max(1e-300)).powi(2);
+        let cold = each(it.cold, it.cold_activations);
+        let all = each(it.cold + it.held, it.cold_activations + it.held_activations);
+        Counted {
+            cold_apart: it.cold_squares * cold,
+            held_apart: it.held_squares * each(it.held, it.held_activations),
+            cold_variance: it.cold_work_variance * cold,
+            offline_variance: it.offline_work_variance * cold,
+            all_variance: it.all_work_variance * all,
+            clusters: self.clusters(
+                [it.cold_activations, it.held_activations],
+                [it.cold_work_clusters, it.held_work_clusters],
+            ),
+            ..self.by_reads(it)
+        }
+    }
+
+    /// Variance of a cluster's load, relative to its mean: of what is cold, of what the GPU holds, and of both.
+    fn clusters(&self, [cold, held]: [f64; 2], [with_cold, with_held]: [f64; 2]) -> [f64; 3] {
+        [(cold, with_cold), (held, with_held), (cold + held, with_cold + with_held)]
+            .map(|(mean, with_latents)| cluster_variance(mean, with_latents, self.question.batch))
     }
 
     /// How many of a block's neurons are active differs from block to block with what prompts favour of
@@ -324,15 +378,24 @@ impl Answers {
                     cold_variance: cold * it.cold_variance,
                     cold_clusters: cold * it.cold_clusters,
                     held_clusters: share * it.cold_clusters,
+                    cold_squares: cold * it.cold_squares,
+                    held_squares: share * it.cold_squares,
+                    cold_work_variance: cold * it.cold_work_variance,
+                    cold_work_clusters: cold * it.cold_work_clusters,
+                    held_work_clusters: share * it.cold_work_clusters,
                     ..*it
                 },
                 |a, b| a + b,
             );
         }
-        let cold: Vec<f64> =
-            family.all.iter().zip(&placed).map(|(it, share)| it.mass * (1.0 - share)).collect();
-        let read: Vec<f64> = alone.iter().zip(&placed).map(|(it, share)| it.cold * (1.0 - share)).collect();
-        sum.offline_variance = by_stratum(&family.all, &cold, &read);
+        let each = family.all.iter().zip(alone).zip(&placed);
+        let cold = each.map(|((of, it), share)| {
+            let Expected { cold: reads, cold_activations: activations, cold_squares: squares, .. } = *it;
+            Seen::default().plus(Seen { mass: of.mass, reads, activations, squares }, 1.0 - share)
+        });
+        sum.offline_variance = 0.0;
+        sum.offline_work_variance = 0.0;
+        sum.know_offline(&family.all, &cold.collect::<Vec<_>>());
         sum
     }
 

@@ -12,9 +12,9 @@ mod token;
 mod walk;
 
 pub use block::{BlockCost, Load, Shared, Split};
-pub use expected::{Answers, FETCHES, HOT_NODES, Phase, Question, mean, union};
+pub use expected::{Answers, Counted, FETCHES, HOT_NODES, Phase, Question, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping, levels_all};
 pub use spread::Expected;
 pub(crate) use walk::whole;
-pub use walk::{Neurons, Rules, Token, Walk, Walked, first_word};
+pub use walk::{Neurons, Rules, Token, Walk, Walked, words};

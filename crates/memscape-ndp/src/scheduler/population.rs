@@ -44,8 +44,12 @@ pub(super) struct Representative {
     pub stay: f64,
     /// Sequences that activate it when any does.
     pub per_active: f64,
+    /// Mean of the square of how many sequences do.
+    pub per_active_squared: f64,
     /// Sum of its sequences' cluster latents.
     pub cluster: f64,
+    /// The same, times the sequences that activate it.
+    pub cluster_work: f64,
 }
 
 impl Representative {
@@ -168,7 +172,9 @@ fn together(some: &[Representative]) -> Representative {
         chance: std::array::from_fn(|event| mean(&|it| it.chance[event])),
         stay: mean(&|it| it.stay),
         per_active: of_active(|it| it.per_active).max(1.0),
+        per_active_squared: of_active(|it| it.per_active_squared).max(1.0),
         cluster: of_active(|it| it.cluster),
+        cluster_work: of_active(|it| it.cluster_work),
     }
 }
 
@@ -225,7 +231,7 @@ impl Drift {
 fn representative(law: &Law, orphans: bool, latent: f64, drifts: &[Drift]) -> Representative {
     // Chances that nothing of a set of child and parents is active, by the set.
     let (mut silent, mut stays_silent) = ([1.0; 8], 1.0);
-    let (mut activations, mut clusters) = (0.0, 0.0);
+    let (mut activations, mut certain, mut clusters) = (0.0, 0.0, 0.0);
     for drift in drifts {
         let mut active = drift.clusters.map(|cluster| law.prompted(latent, drift.prompt, cluster));
         if orphans {
@@ -237,17 +243,22 @@ fn representative(law: &Law, orphans: bool, latent: f64, drifts: &[Drift]) -> Re
         }
         stays_silent *= law.persistence + (1.0 - law.persistence) * (1.0 - active[0]);
         activations += active[0];
+        certain += active[0].powi(2);
         clusters += drift.clusters[0];
     }
     let union = 1.0 - silent[1];
     let stay = if union > 1e-9 { (stays_silent - silent[1]) / union } else { law.persistence };
+    let per_active = |of: f64| if union > 1e-12 { (of / union).max(1.0) } else { 1.0 };
     Representative {
         mass: 0.0,
         stratum: 0,
         chance: events(&silent),
         stay: stay.clamp(0.0, 1.0),
-        per_active: if union > 1e-12 { (activations / union).max(1.0) } else { 1.0 },
+        per_active: per_active(activations),
+        // Sequences do not know of each other.
+        per_active_squared: per_active(activations + activations.powi(2) - certain),
         cluster: clusters,
+        cluster_work: clusters * per_active(activations),
     }
 }
 

@@ -62,6 +62,20 @@ expected! {
     all_variance,
     /// What is predicted and held, times its clusters' latents.
     held_clusters,
+    /// Square of how often each is multiplied, of what is cold.
+    cold_squares,
+    /// Of what the GPU holds.
+    held_squares,
+    /// Variance of how often what is cold is multiplied, neuron by neuron.
+    cold_work_variance,
+    /// The same, where only offline activity tells neurons apart.
+    offline_work_variance,
+    /// The same, wherever it lies.
+    all_work_variance,
+    /// How often what is cold is multiplied, times its clusters' latents.
+    cold_work_clusters,
+    /// Of what the GPU holds.
+    held_work_clusters,
     /// Neurons fetched per token.
     swaps,
 }
@@ -184,8 +198,7 @@ impl<'a> Spread<'a> {
     pub(super) fn step(&mut self, budget: f64) -> Expected {
         let (leaving, swaps) = self.exchange(budget);
         let mut sum = Expected { swaps, ..Expected::default() };
-        let (mut masses, mut reads) =
-            (Vec::with_capacity(self.all.len()), Vec::with_capacity(self.all.len()));
+        let mut cold = Vec::with_capacity(self.all.len());
         self.present = Present::default();
         for (it, sides) in self.all.iter().zip(&mut self.sides) {
             if swaps > 0.0 {
@@ -193,11 +206,10 @@ impl<'a> Spread<'a> {
             }
             let tally = sides.each_mut().map(|place| (self.readings.compute)(place, it, self.readings));
             sum = sum.with(Tally::both(&tally, it), |a, b| a + b);
-            masses.push(tally[0].mass);
-            reads.push(tally[0].predicted());
+            cold.push(tally[0].seen(it));
             happen(it, sides, &mut self.present);
         }
-        sum.offline_variance = by_stratum(self.all, &masses, &reads);
+        sum.know_offline(self.all, &cold);
         sum
     }
 
@@ -351,45 +363,102 @@ impl Tally {
         self.hits * it.per_active + self.alarms
     }
 
+    fn squares(&self, it: &Representative) -> f64 {
+        self.hits * it.per_active_squared + self.alarms
+    }
+
+    fn work_clusters(&self, it: &Representative) -> f64 {
+        self.hits * it.cluster_work + self.alarms * it.cluster
+    }
+
+    fn seen(&self, it: &Representative) -> Seen {
+        Seen {
+            mass: self.mass,
+            reads: self.predicted(),
+            activations: self.activations(it),
+            squares: self.squares(it),
+        }
+    }
+
     /// One representative: cold, and held by the GPU.
     fn both([cold, held]: &[Self; 2], it: &Representative) -> Expected {
         let active = cold.hits + cold.missed + held.hits + held.missed;
+        let (of_cold, of_held) = (cold.seen(it), held.seen(it));
+        // Neurons that change their place are the same wherever they are.
+        let of_all = of_cold.plus(of_held, 1.0);
         Expected {
             active,
             activations: active * it.per_active,
             held: held.predicted(),
             cold: cold.predicted(),
-            held_activations: held.activations(it),
-            cold_activations: cold.activations(it),
+            held_activations: of_held.activations,
+            cold_activations: of_cold.activations,
             held_missed: held.missed,
             cold_missed: cold.missed,
             alarms: cold.alarms + held.alarms,
-            cold_variance: variance(cold.mass, cold.predicted()),
+            cold_variance: of_cold.variance(),
             offline_variance: 0.0,
             cold_clusters: cold.predicted() * it.cluster,
-            // Neurons that change their place are the same wherever they are.
-            all_variance: variance(cold.mass + held.mass, cold.predicted() + held.predicted()),
+            all_variance: of_all.variance(),
             held_clusters: held.predicted() * it.cluster,
+            cold_squares: of_cold.squares,
+            held_squares: of_held.squares,
+            cold_work_variance: of_cold.work_variance(),
+            offline_work_variance: 0.0,
+            all_work_variance: of_all.work_variance(),
+            cold_work_clusters: cold.work_clusters(it),
+            held_work_clusters: held.work_clusters(it),
             swaps: 0.0,
         }
     }
 }
 
-/// Variance of what is read where neurons of a stratum are all the same.
-pub(super) fn by_stratum(all: &[Representative], masses: &[f64], reads: &[f64]) -> f64 {
-    let (mut sum, mut first) = (0.0, 0);
-    while first < all.len() {
-        let end = first + all[first..].partition_point(|it| it.stratum == all[first].stratum);
-        let (mass, read) = (masses[first..end].iter().sum::<f64>(), reads[first..end].iter().sum::<f64>());
-        sum += variance(mass, read);
-        first = end;
-    }
-    sum
+/// Neurons of one place: how many are read, how often they are multiplied, and the squares of that.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    pub mass: f64,
+    pub reads: f64,
+    pub activations: f64,
+    pub squares: f64,
 }
 
-/// Variance of how many of these are read; differences may leave less than none.
-fn variance(mass: f64, read: f64) -> f64 {
-    if mass > 1e-15 && read > 0.0 { read * (1.0 - read / mass).max(0.0) } else { 0.0 }
+impl Seen {
+    pub fn plus(self, other: Self, times: f64) -> Self {
+        Self {
+            mass: self.mass + times * other.mass,
+            reads: self.reads + times * other.reads,
+            activations: self.activations + times * other.activations,
+            squares: self.squares + times * other.squares,
+        }
+    }
+
+    /// Variance of how many of these are read; differences may leave less than none.
+    fn variance(&self) -> f64 {
+        let Self { mass, reads, .. } = *self;
+        if mass > 1e-15 && reads > 0.0 { reads * (1.0 - reads / mass).max(0.0) } else { 0.0 }
+    }
+
+    /// Of how often they are multiplied.
+    fn work_variance(&self) -> f64 {
+        let Self { mass, activations, squares, .. } = *self;
+        if mass > 1e-15 { (squares - activations.powi(2) / mass).max(0.0) } else { 0.0 }
+    }
+}
+
+impl Expected {
+    /// What is left to chance where neurons of a stratum are all the same.
+    ///
+    /// * `cold`: of each representative, what is not on the GPU
+    pub(super) fn know_offline(&mut self, all: &[Representative], cold: &[Seen]) {
+        let mut first = 0;
+        while first < all.len() {
+            let end = first + all[first..].partition_point(|it| it.stratum == all[first].stratum);
+            let stratum = cold[first..end].iter().fold(Seen::default(), |sum, it| sum.plus(*it, 1.0));
+            self.offline_variance += stratum.variance();
+            self.offline_work_variance += stratum.work_variance();
+            first = end;
+        }
+    }
 }
 
 /// Chances of each score.

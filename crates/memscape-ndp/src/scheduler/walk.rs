@@ -438,8 +438,7 @@ impl<'a> Walk<'a> {
 
     /// The first `most` neurons in the order of these scores.
     ///
-    /// Of equal scores those come first that follow a word of its own for each token:
-    /// always the same would leave others where they are.
+    /// Of equal scores those come first that a token's order of words has first, see [`words`].
     fn ranked(
         &self,
         step: usize,
@@ -448,10 +447,9 @@ impl<'a> Walk<'a> {
         pick: impl Fn(u64) -> u64,
     ) -> Vec<(usize, u32)> {
         let stride = self.score.len();
-        let first = first_word(step, stride);
         let mut found = Vec::with_capacity(most as usize);
         for value in scores {
-            for word in (first..stride).chain(0..first) {
+            for word in words(step, stride) {
                 let mut mask = equal(&self.score[word], value) & pick(self.gpu[word]);
                 while mask != 0 {
                     if found.len() == most as usize {
@@ -483,13 +481,20 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The word of 64 neurons that a token's exchange starts with, spread evenly.
-#[must_use]
-pub fn first_word(step: usize, stride: usize) -> usize {
+/// The words of 64 neurons of a block in the order in which a token's exchange looks at them: from one that is
+/// its own, since always the same would leave others where they are, and spread evenly, since neighbours lie on one DIMM.
+pub fn words(step: usize, stride: usize) -> impl Iterator<Item = usize> {
     /// The golden ratio of 2^32.
     const STEP: u64 = 0x9e37_79b1;
-    let place = (step as u64).wrapping_mul(STEP) & 0xffff_ffff;
-    usize::try_from((place * stride as u64) >> 32).unwrap_or(0)
+    let place = |it: u64| usize::try_from((it * stride as u64) >> 32).unwrap_or(0);
+    let first = place((step as u64).wrapping_mul(STEP) & 0xffff_ffff);
+    let near = place(STEP);
+    let jump = (near..=stride).find(|it| gcd(*it, stride) == 1).unwrap_or(1);
+    std::iter::successors(Some(first), move |it| Some((it + jump) % stride)).take(stride)
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Neurons that are handed over by shares, as a count.

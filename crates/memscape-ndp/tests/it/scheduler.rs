@@ -7,7 +7,7 @@ use memscape_ndp::activity::Bits;
 use memscape_ndp::hardware::{Pairing, Remap, Stop};
 use memscape_ndp::partition::Device;
 use memscape_ndp::scheduler::{
-    BlockCost, Exchange, Missed, Remapping, Rules, Strategy, Token, Walk, Walked, first_word,
+    BlockCost, Exchange, Missed, Remapping, Rules, Strategy, Token, Walk, Walked, words,
 };
 use memscape_units::Nanoseconds;
 use proptest::prelude::*;
@@ -57,9 +57,10 @@ fn plainly(
         right += (0..bits.neurons)
             .filter(|it| (score[*it] >= predictor.threshold) == bits.get(token, *it))
             .count() as u64;
-        // Equal ones from a word of the token's own on.
-        let first = first_word(token - prefill, stride);
-        let turned = |it: usize| ((it / 64 + stride - first) % stride, it % 64);
+        // Equal ones in an order of words that is the token's own.
+        let order: Vec<usize> = words(token - prefill, stride).collect();
+        assert!((0..stride).all(|it| order.contains(&it)));
+        let turned = |it: usize| (order.iter().position(|word| *word == it / 64), it % 64);
         let mut hot: Vec<usize> =
             (0..bits.neurons).filter(|it| !on_gpu[*it] && score[*it] > predictor.hot_threshold).collect();
         hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), turned(*it)));
