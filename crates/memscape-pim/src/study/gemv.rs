@@ -55,7 +55,8 @@ pub struct GemvStudy {
     pub split_k: NonZeroU32,
     /// Which registers tile height and CR degree are held to
     pub register_rule: RegisterRule,
-    /// Whether the processor's adding of split-K partial sums is charged; a fixed tile's always are
+    /// Whether the processor's adding of split-K partial sums is charged, which the paper's Fig. 15 leaves out; a fixed
+    /// tile's always are
     pub charge_reduction: bool,
     /// Whether refresh is on (the paper's models have it off)
     pub refresh: bool,
@@ -187,7 +188,7 @@ impl Default for GemvStudy {
             cr_degree: CrDegree::Auto,
             split_k: NonZeroU32::MIN,
             register_rule: RegisterRule::Accumulators,
-            charge_reduction: false,
+            charge_reduction: true,
             refresh: false,
             engine: CostEngine::Closed,
         }

@@ -29,7 +29,7 @@ impl Default for RegretStudy {
     /// `pim.gemv`'s, as the algorithms are printed, but for the processor's reduction: uncharged,
     /// the highest split-K degree would win whatever it costs.
     fn default() -> Self {
-        Self(GemvStudy { placement: Placement::Pimnast, charge_reduction: true, ..GemvStudy::default() })
+        Self(GemvStudy { placement: Placement::Pimnast, ..GemvStudy::default() })
     }
 }
 
