@@ -9,7 +9,10 @@ use crate::points::Point;
 /// Axes that are longer than this are not looked at whole.
 const WHOLE: u64 = 64;
 
-/// From a random point, moves along one axis after another to the best value on it,
+/// Random points, from the best of which a descent begins.
+const STARTS: u64 = 16;
+
+/// From the best of some random points, moves along one axis after another to the best value on it,
 /// all of which are asked for at once, until no axis helps; then from another.
 pub(crate) fn descend(seed: u64, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>) {
     for start in 0.. {
@@ -17,7 +20,7 @@ pub(crate) fn descend(seed: u64, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>)
             break;
         }
         let key = Key::new(seed).fork(start);
-        let Some((mut point, mut score)) = somewhere(key, cube, evaluator) else { continue };
+        let Some((mut point, mut score)) = start_of(key, cube, evaluator) else { continue };
         let mut improved = true;
         for pass in 1.. {
             if !improved || evaluator.is_over() {
@@ -36,6 +39,21 @@ pub(crate) fn descend(seed: u64, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>)
     }
 }
 
+/// Where a descent begins. Axes that a constraint holds together cannot be moved one by one, so that a descent
+/// from anywhere often ends where it began.
+fn start_of(key: Key, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>) -> Option<(Point, Score)> {
+    let drawn: Vec<Point> = (0..STARTS).map(|turn| drawn(key.fork(turn), cube)).collect();
+    let scores = evaluator.ask(&drawn);
+    let found = drawn.into_iter().zip(scores);
+    let best = found.reduce(|best, next| if evaluator.is_better(next.1, best.1) { next } else { best });
+    best.filter(|it| it.1 < Score::Refused).or_else(|| somewhere(key.fork(STARTS), cube, evaluator))
+}
+
+fn drawn(key: Key, cube: &Cube<'_>) -> Point {
+    let places: Vec<f64> = (0..cube.dimensions() as u64).map(|it| key.uniform(it)).collect();
+    cube.point(&places)
+}
+
 /// A random point that constraints over parameters allow.
 pub(crate) fn somewhere(key: Key, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>) -> Option<(Point, Score)> {
     const TRIES: u64 = 1000;
@@ -43,9 +61,7 @@ pub(crate) fn somewhere(key: Key, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>
         if turn > 0 && evaluator.is_over() {
             return None;
         }
-        let key = key.fork(turn);
-        let places: Vec<f64> = (0..cube.dimensions() as u64).map(|it| key.uniform(it)).collect();
-        let point = cube.point(&places);
+        let point = drawn(key.fork(turn), cube);
         let score = evaluator.ask(std::slice::from_ref(&point))[0];
         (score < Score::Refused).then_some((point, score))
     })
