@@ -84,6 +84,8 @@ fn last(path: &str) -> &str {
 /// assert_eq!(error.to_string(), "there is no model `opt-6.6b`; did you mean `opt-6.7b`?");
 /// let error = Unknown::new("model", "t5", ["opt-66b", "opt-6.7b"]);
 /// assert_eq!(error.to_string(), "there is no model `t5`; there are `opt-66b`, `opt-6.7b`");
+/// let error = Unknown::new("study", "npu.token", ["pim.gemv", "npu.gemm", "npu.workload"]);
+/// assert_eq!(error.to_string(), "there is no study `npu.token`; there are `npu.gemm`, `npu.workload`");
 /// let error = Unknown::new("figure", "fig10", ["pimnast.fig10", "hermes.fig10", "hermes.fig1"]);
 /// assert_eq!(error.to_string(), "there is no figure `fig10`; did you mean `pimnast.fig10`, `hermes.fig10`?");
 /// ```
@@ -125,6 +127,13 @@ impl Unknown {
         }
         if let Some(nearest) = &self.nearest {
             return format!("; did you mean `{nearest}`?");
+        }
+        // Of what has its first part, all.
+        let group = self.name.split('.').next().unwrap_or_default();
+        let of_group = |it: &&String| it.split_once('.').is_some_and(|it| it.0 == group);
+        let all: Vec<&String> = self.known.iter().filter(of_group).collect();
+        if (1..=LISTED).contains(&all.len()) {
+            return format!("; there are {}", list(&all));
         }
         match self.known.len() {
             0 => String::new(),

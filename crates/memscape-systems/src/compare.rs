@@ -352,6 +352,15 @@ pub(crate) fn given(platform: &Platform) -> Parameters {
     platform.given.iter().map(|(path, value)| (path.clone(), null(value))).collect()
 }
 
+/// What is wrong with a platform, rather than with what it was asked.
+pub(crate) fn misdescribed(platform: &Preset<Platform>, error: &Error) -> Error {
+    Error::NoAnswer(format!(
+        "platform `{}`, whose study is `{}`: {error}; a platform's study is one of those that answer for a prompt and a reply, \
+         `*.inference`",
+        platform.name, platform.parameters.study
+    ))
+}
+
 fn row(
     workload: &Workload,
     context: Option<u64>,
@@ -365,7 +374,7 @@ fn row(
             assumptions.extend(choice.iter().map(|(path, value)| format!("; {path} = {value}")));
             (answer, Value::Null)
         }
-        Err(error @ Error::UnknownParameter { .. }) => return Err(error),
+        Err(error @ Error::UnknownParameter { .. }) => return Err(misdescribed(preset, &error)),
         Err(error) => (Vec::new(), error.to_string().into()),
     };
     // As sweeps write it, so that the row can be asked again from anywhere.

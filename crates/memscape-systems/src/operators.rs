@@ -7,7 +7,7 @@ use memscape_study::{OperatorCost, Pass, Preset};
 use memscape_workload::{Matrix, Model, Operator, OperatorKind, Projections, Reply, WeightFormat};
 use serde_json::Value;
 
-use crate::compare::{Workload, context_of, fastest, fits_context, given};
+use crate::compare::{Workload, context_of, fastest, fits_context, given, misdescribed};
 use crate::platform::Platform;
 use crate::study;
 
@@ -51,7 +51,7 @@ pub fn operators(
         }
         match placed(workload, &model, &platform.parameters, format) {
             Ok(placed) => placed.iter().for_each(|it| rows.push(platform, format, it)),
-            Err(error @ Error::UnknownParameter { .. }) => return Err(error),
+            Err(error @ Error::UnknownParameter { .. }) => return Err(misdescribed(platform, &error)),
             Err(error) => rows.refused(platform, format, error.to_string()),
         }
     }

@@ -93,7 +93,13 @@ fn every_inference_answers_the_same_columns() {
     ];
     let workload = ["model", "format", "prompt_tokens", "generated_tokens", "batch"];
     let mut found = 0;
-    for study in studies().filter(|it| it.name().ends_with(".inference")) {
+    let platforms: Vec<&str> = registry()
+        .presets()
+        .filter(|it| it.0 == "platform")
+        .filter_map(|it| it.1.parameters["study"].as_str())
+        .collect();
+    let answers = |it: &&dyn DynStudy| it.name().ends_with(".inference") || platforms.contains(&it.name());
+    for study in studies().filter(answers) {
         let description = study.describe();
         let columns: Vec<&str> = description.columns.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(columns[..headline.len()], headline, "{}", study.name());
