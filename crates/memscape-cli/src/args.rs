@@ -56,7 +56,7 @@ pub enum Command {
         blind: bool,
         /// Print a paper's predictions with what they may be, from so many draws of all that the
         /// model does not know for sure.
-        #[arg(long, value_name = "DRAWS", requires = "source", conflicts_with = "blind")]
+        #[arg(long, value_name = "DRAWS", requires = "source", conflicts_with = "blind", allow_negative_numbers = true, value_parser = whole)]
         uncertainty: Option<u64>,
         /// Print JSON for programs.
         #[arg(long)]
@@ -167,10 +167,10 @@ pub enum Command {
         #[arg(long)]
         method: Option<String>,
         /// Points evaluated at most.
-        #[arg(long, value_name = "COUNT")]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole)]
         budget: Option<u64>,
         /// Other points for each seed.
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true, value_parser = whole)]
         seed: Option<u64>,
         #[command(flatten)]
         kept: Kept,
@@ -201,10 +201,10 @@ pub enum Command {
         #[arg(long)]
         method: Option<String>,
         /// Paths of morris, base points of sobol.
-        #[arg(long, value_name = "COUNT")]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole)]
         samples: Option<u64>,
         /// Others for each seed.
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true, value_parser = whole)]
         seed: Option<u64>,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -221,10 +221,10 @@ pub enum Command {
         #[arg(long, value_name = "COLUMN")]
         of: Vec<String>,
         /// How often everything that is not known for sure is drawn.
-        #[arg(long, default_value_t = 200)]
+        #[arg(long, default_value_t = 200, allow_negative_numbers = true, value_parser = whole)]
         draws: u64,
         /// Another seed draws others.
-        #[arg(long, default_value_t = 0)]
+        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
         seed: u64,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -286,10 +286,10 @@ pub enum Command {
         #[arg(long, value_name = "NAME|FILE")]
         hardware: Option<String>,
         /// Random points for each study.
-        #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+        #[arg(long, value_name = "COUNT", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole)]
         points: u64,
         /// Other points for each seed.
-        #[arg(long, default_value_t = 0)]
+        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
         seed: u64,
         /// Table of all counts to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -302,7 +302,7 @@ pub enum Command {
         #[arg(value_name = "DIR", default_value = ".")]
         folder: PathBuf,
         /// The most points that one call may ask for.
-        #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+        #[arg(long, value_name = "COUNT", default_value_t = 100_000, allow_negative_numbers = true, value_parser = whole)]
         most_points: u64,
     },
     /// Run a system's software on this machine, and fit its model to it.
@@ -348,6 +348,10 @@ pub enum Measure {
 }
 
 /// How many there are of what there must be.
+fn whole(given: &str) -> Result<u64, &'static str> {
+    given.parse().map_err(|_| "give a whole number from 0 to 2^64 - 1, such as 1000")
+}
+
 fn at_least_1(given: &str) -> Result<u64, &'static str> {
     given.parse().ok().filter(|it| *it > 0).ok_or("give a whole number, at least 1")
 }
@@ -472,7 +476,7 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "20,100,1000,10000")]
         budgets: Vec<u64>,
         /// Searches of each kind.
-        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        #[arg(long, value_name = "COUNT", default_value_t = 10, allow_negative_numbers = true, value_parser = whole)]
         seeds: u64,
         /// Table of all searches to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -529,7 +533,7 @@ pub struct Ondevice {
     #[arg(long, default_value = "llama-3.2-1b")]
     pub model: String,
     /// Decoder layers of it.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, allow_negative_numbers = true, value_parser = whole)]
     pub layers: u64,
     /// How weights are stored: bf16, fp16, fp32 or int8.
     #[arg(long, default_value = "bf16")]

@@ -143,6 +143,17 @@ impl Limits {
         }
     }
 
+    /// Whether a number is none that there may be.
+    pub(crate) fn forbid(&self, it: f64) -> bool {
+        match self {
+            Self::Number { low, high, multiple, .. } => {
+                !(low.is_below(it) && high.is_above(it) && is_multiple(it, *multiple))
+            }
+            Self::Either(any) => any.iter().any(|limits| limits.forbid(it)),
+            _ => false,
+        }
+    }
+
     /// Holds a value against the limits. A value of another type is a matter of who
     /// reads it.
     pub(crate) fn check(&self, value: &Node) -> Result<(), Excess> {
@@ -169,7 +180,7 @@ impl Limits {
         match (self, value) {
             (Self::Number { whole, low, high, multiple }, _) => {
                 let Some(number) = number(value) else { return Ok(()) };
-                if low.is_below(number) && high.is_above(number) && is_multiple(number, *multiple) {
+                if !self.forbid(number) {
                     return Ok(());
                 }
                 excess(in_words(*whole, *low, *high, *multiple))

@@ -97,7 +97,11 @@ impl Anatomy {
 
     /// Of a value that a type cannot hold, says what is allowed, which is less than the type can.
     pub(crate) fn told(&self, fault: Fault) -> Error {
-        fault.narrowed(|path| self.limits.below(path)?.in_words()).into()
+        let allowed = |path: &str, given: Option<f64>| {
+            let limits = self.limits.below(path)?;
+            limits.in_words().filter(|_| given.is_none_or(|it| limits.forbid(it)))
+        };
+        fault.narrowed(allowed).into()
     }
 
     /// The full tree: the defaults, then descriptions, then the other parameters.

@@ -251,11 +251,12 @@ impl Fault {
     }
 
     /// Of a number that its type does not hold, says what is allowed more closely than the type does, if
-    /// `allowed` knows of the path.
+    /// `allowed` knows of the path. It is told the number, too, if the type has words of its own for it.
     #[must_use]
-    pub fn narrowed(mut self, allowed: impl FnOnce(&str) -> Option<String>) -> Self {
-        if self.0.is_of_number
-            && let Some(words) = allowed(&self.0.path.join("."))
+    pub fn narrowed(mut self, allowed: impl FnOnce(&str, Option<f64>) -> Option<String>) -> Self {
+        let given = self.0.given.parse().ok().filter(|_| !self.0.is_of_number);
+        if (self.0.is_of_number || given.is_some())
+            && let Some(words) = allowed(&self.0.path.join("."), given)
         {
             self.0.problem = format!("expected {words}");
         }

@@ -199,11 +199,17 @@ fn valued_rows(
     Objective::check(objectives)?;
     let columns = objectives.iter().map(|it| numbers(table, &it.formula)).collect::<Result<Vec<_>, _>>()?;
     let held = constraints.iter().map(|it| truths(table, it)).collect::<Result<Vec<_>, _>>()?;
-    let feasible = table.feasible();
+    let mut left = table.feasible();
+    for (left, error) in left.iter_mut().zip(table.text("error").unwrap_or_default()) {
+        *left &= error.is_none();
+    }
     let (mut rows, mut values) = (Vec::new(), Vec::new());
     for row in 0..table.height() {
-        if !feasible[row] || !held.iter().all(|it| it[row]) || columns.iter().any(|it| it[row].is_none()) {
+        if !left[row] || !held.iter().all(|it| it[row]) || columns.iter().any(|it| it[row].is_none()) {
             continue;
+        }
+        for (objective, column) in objectives.iter().zip(&columns) {
+            check_finite(&objective.formula, row, column[row])?;
         }
         rows.push(u32::try_from(row).unwrap_or(u32::MAX));
         let of_row =
@@ -228,19 +234,21 @@ fn valued_at_all(table: &Table, objectives: &[Objective]) -> Result<bool, Error>
 /// A column of numbers, or a formula at each row.
 fn numbers(table: &Table, formula: &str) -> Result<Vec<Option<f64>>, Error> {
     if table.column_names().contains(&formula) {
-        return finite(formula, table.f64(formula)?);
+        return table.f64(formula);
     }
     let over = OverTable::new(table, formula, Sort::Number, "an objective is")?;
-    finite(formula, (0..table.height()).map(|row| over.number(row)).collect())
+    Ok((0..table.height()).map(|row| over.number(row)).collect())
 }
 
-fn finite(name: &str, values: Vec<Option<f64>>) -> Result<Vec<Option<f64>>, Error> {
-    match values.iter().enumerate().find_map(|(row, it)| Some((row, it.filter(|it| !it.is_finite())?))) {
-        Some((row, value)) => Err(Error::BadColumn {
+fn check_finite(name: &str, row: usize, value: Option<f64>) -> Result<(), Error> {
+    match value.filter(|it| !it.is_finite()) {
+        Some(value) => Err(Error::BadColumn {
             name: name.to_owned(),
-            problem: format!("row {row} is {value}; leave such rows out, or make them null"),
+            problem: format!(
+                "row {row} is {value}; leave such rows out with a constraint, or make them null"
+            ),
         }),
-        None => Ok(values),
+        None => Ok(()),
     }
 }
 
@@ -264,7 +272,10 @@ impl OverTable {
                 .column(table.column_of(name))
                 .map_err(|it| expression.fault_at(index, it.to_string()))?;
             columns.push(match column {
-                Column::Float(values) => Column::Float(finite(name, values)?),
+                // What is no number keeps no constraint. An objective has it, and is refused with it.
+                Column::Float(values) if wanted == Sort::Bool => {
+                    Column::Float(values.into_iter().map(|it| it.filter(|it| !it.is_nan())).collect())
+                }
                 other => other,
             });
         }

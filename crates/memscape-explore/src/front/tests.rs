@@ -9,7 +9,7 @@ use crate::space::FEASIBLE;
 use crate::toy::READ;
 use crate::{
     Column, Control, DynStudy, Objective, Parameters, Range, Space, Store, Sweep, Table, front, front_of,
-    hypervolume,
+    front_rows, hypervolume,
 };
 
 fn by_definition(values: &[f64], dimensions: usize) -> Vec<u32> {
@@ -149,7 +149,7 @@ fn what_has_no_front_says_why() {
     insta::assert_snapshot!(front(&table(), &[], &[]).unwrap_err(), @"there is no objective; name at least one to minimize or maximize");
     insta::assert_snapshot!(Objective::all(&["a"], &["a"]).unwrap_err(), @"`a` is an objective twice; remove one");
     insta::assert_snapshot!(hypervolume(&table(), &goals("tokens"), Some(&[1.0, 2.0]), &[]).unwrap_err(), @"the reference has 2 values for 1 objectives; give one for each");
-    insta::assert_snapshot!(front(&table(), &goals("tokens * 1e308 * 1e10"), &[]).unwrap_err(), @"column `tokens * 1e308 * 1e10`: row 0 is inf; leave such rows out, or make them null");
+    insta::assert_snapshot!(front(&table(), &goals("tokens * 1e308 * 1e10"), &[]).unwrap_err(), @"column `tokens * 1e308 * 1e10`: row 0 is inf; leave such rows out with a constraint, or make them null");
     let named = front(&table(), &goals("answer.tokens"), &[]).unwrap();
     assert_eq!(
         named.f64("tokens").unwrap(),
@@ -157,7 +157,23 @@ fn what_has_no_front_says_why() {
     );
     let nan = polars::prelude::DataFrame::new(1, vec![polars::prelude::Column::new("x".into(), [f64::NAN])])
         .unwrap();
-    insta::assert_snapshot!(front(&Table::from_frame(nan), &goals("x"), &[]).unwrap_err(), @"column `x`: row 0 is NaN; leave such rows out, or make them null");
+    insta::assert_snapshot!(front(&Table::from_frame(nan), &goals("x"), &[]).unwrap_err(), @"column `x`: row 0 is NaN; leave such rows out with a constraint, or make them null");
+}
+
+/// What is not looked at may hold anything.
+#[test]
+fn rows_that_are_left_out_may_hold_anything() {
+    let frame = polars::df!(
+        "a" => [3.0, f64::INFINITY, f64::NAN, 1.0],
+        "feasible" => [true, true, false, true],
+        "error" => [None, None, None, Some("no answer")],
+    );
+    let table = Table::from_frame(frame.unwrap());
+    let goals = [Objective::minimize("a")];
+    for constraint in ["a < 10", "not (a >= 10)"] {
+        assert_eq!(front_rows(&table, &goals, &[constraint.to_owned()]).unwrap(), [0]);
+    }
+    assert!(front_rows(&table, &goals, &[]).unwrap_err().to_string().contains("row 1 is inf"));
 }
 
 /// An objective that no row has is not the constraints' fault.

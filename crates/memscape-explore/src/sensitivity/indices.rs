@@ -11,14 +11,18 @@ use crate::table::Table;
 /// Resamples of the bootstrap.
 const RESAMPLES: u64 = 200;
 
+/// Samples from which on Sobol's sequence spreads them more evenly than strata do.
+const EVEN: u64 = 256;
+
 /// Two points for each sample, and one for each axis that takes this axis from the second.
 pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(8, axes as u64 + 2)?;
-    // Evenly spread as far as Sobol's sequence has dimensions.
-    let method =
-        if check_dimensions(Method::Sobol, 2 * axes).is_ok() { Method::Sobol } else { Method::Latin };
     let (samples, seed) = (it.question.samples, it.question.seed);
+    // Evenly spread as far as Sobol's sequence has dimensions, and points enough to fill two of them at a time: fewer
+    // leave holes that err more than points drawn one by one, which is what the intervals are made for.
+    let is_even = samples >= EVEN && check_dimensions(Method::Sobol, 2 * axes).is_ok();
+    let method = if is_even { Method::Sobol } else { Method::Latin };
     let drawn: Vec<Vec<f64>> = (0..2 * axes as u64).map(|axis| places(method, seed, samples, axis)).collect();
     let at = |sample: usize, half: usize, axis: usize| drawn[half * axes + axis][sample];
     let mut all = Vec::new();
@@ -36,11 +40,13 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let whole: Vec<Vec<&Vec<f64>>> =
         values.chunks(axes + 2).filter_map(|it| it.iter().map(Option::as_ref).collect()).collect();
     it.check_answered(whole.len(), drawn[0].len())?;
+    let scales: Vec<f64> = (0..it.question.of.len()).map(|column| scale(&whole, column)).collect();
     let of = |column: usize, axis: usize| -> Vec<Triple> {
+        let at = |it: &Vec<&Vec<f64>>, point: usize| it[point][column] * scales[column];
         let triple = |it: &Vec<&Vec<f64>>| Triple {
-            first: it[axes][column],
-            second: it[axes + 1][column],
-            mixed: it[axis][column],
+            first: at(it, axes),
+            second: at(it, axes + 1),
+            mixed: at(it, axis),
         };
         whole.iter().map(triple).collect()
     };
@@ -59,6 +65,13 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
         ("total_high", column(1, |it| it.high)),
     ];
     it.rows(columns, &[("samples", vec![whole.len()])])
+}
+
+/// What brings the greatest answer near 1, so that no square of one is too large or too small for a number: a power
+/// of two, which rounds nothing.
+fn scale(whole: &[Vec<&Vec<f64>>], column: usize) -> f64 {
+    let greatest = whole.iter().flatten().map(|it| it[column].abs()).fold(0.0, f64::max);
+    if greatest > 0.0 { (-greatest.log2().floor().clamp(-1000.0, 1000.0)).exp2() } else { 1.0 }
 }
 
 /// Answers at both points of a sample, and at the first with one axis of the second.

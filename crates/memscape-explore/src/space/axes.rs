@@ -141,6 +141,11 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
         room.0 -= values as u32;
         Ok(values as u32)
     };
+    if !(to - from).is_finite() {
+        return Err(format!(
+            "`from` = {from:e} and `to` = {to:e} are too far apart for a number; take nearer ends"
+        ));
+    }
     if integer && (from.fract() != 0.0 || to.fract() != 0.0) {
         return Err("the ends of an `integer` range must be whole".to_owned());
     }

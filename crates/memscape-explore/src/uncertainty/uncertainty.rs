@@ -1,7 +1,7 @@
 //! Answers with what they may be.
 
-use memscape_study::Spread;
 use memscape_study::random::Key;
+use memscape_study::{Spread, list};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -363,7 +363,8 @@ impl Asked<'_> {
                 let (digits, intervals) =
                     (digits_of(&plan, point), (0..goals).map(of_goal).collect::<Vec<_>>());
                 let error = if intervals.iter().all(|it| it.value.is_none()) {
-                    self.refusal(&plan, &digits)
+                    let none = || format!("{} is null or not a finite number here", list(self.of));
+                    self.refusal(&plan, &digits).or_else(|| Some(none()))
                 } else {
                     None
                 };
