@@ -38,7 +38,7 @@ def sensitivity(
         several.
     method
         ``"sobol"``: shares of the answer's variance, of each axis alone (first order) and with
-        all others (total), with intervals that hold them 19 times of 20 at least; ``"morris"``:
+        all others (total), with intervals that hold them 19 times of 20 or so from 256 samples on; ``"morris"``:
         elementary effects along random paths; ``"tornado"``: one axis at a time from the base.
     samples
         Base points of ``"sobol"`` (each costs as many answers as there are axes, and two

@@ -79,6 +79,7 @@ fn errors_name_what_was_given_and_what_is_allowed() {
         &["run", "pim.gemv", "memory.trcd_ns=-1"],
         &["run", "missing.toml"],
         &["sweep", "missing.toml"],
+        &["search", "missing.toml", "--budget", "-1"],
         &["claims", "pimnats"],
         &["calibrate", "pimnats"],
         &["reproduce", "pimnast.fig99"],

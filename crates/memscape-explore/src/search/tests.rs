@@ -50,6 +50,27 @@ const SAMPLERS: [Strategy; 3] = [Strategy::Random, Strategy::Latin, Strategy::So
 const CLIMBERS: [Strategy; 5] =
     [Strategy::Descent, Strategy::NelderMead, Strategy::Swarm, Strategy::Annealing, Strategy::Nsga2];
 
+/// Once 16 points are drawn, the next ones are the best of these but for one axis.
+#[test]
+fn a_descent_begins_at_the_best_of_some_points() {
+    let free = Space::default()
+        .axis("mode", ["in-turn", "all-at-once"])
+        .range("memory.banks", Range::new(2.0, 90.0).integer())
+        .range("memory.trcd_ns", Range::new(10.0, 40.0));
+    for seed in 0..20 {
+        let found = run(&free, &Search { seed, ..question(Strategy::Descent, 18) });
+        let times = found.f64("time_ns").unwrap();
+        let best = (0..16).min_by(|a, b| times[*a].partial_cmp(&times[*b]).unwrap()).unwrap();
+        let modes = found.text("mode").unwrap();
+        let numbers = ["memory.banks", "memory.trcd_ns"].map(|it| found.f64(it).unwrap());
+        let at = |row: usize| {
+            [modes[row].clone().unwrap(), format!("{:?}", numbers[0][row]), format!("{:?}", numbers[1][row])]
+        };
+        let others = at(16).iter().zip(at(best)).filter(|(a, b)| **a != *b).count();
+        assert_eq!(others, 1, "seed {seed}: {:?} {:?}", at(16), at(best));
+    }
+}
+
 /// All at once, nothing but the delays counts: 10 ns + tRP.
 #[test]
 fn every_method_finds_the_optimum_or_comes_near() {

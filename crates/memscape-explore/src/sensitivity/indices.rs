@@ -11,18 +11,14 @@ use crate::table::Table;
 /// Resamples of the bootstrap.
 const RESAMPLES: u64 = 200;
 
-/// Samples from which on Sobol's sequence spreads them more evenly than strata do.
-const EVEN: u64 = 256;
-
 /// Two points for each sample, and one for each axis that takes this axis from the second.
 pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(8, axes as u64 + 2)?;
+    // Evenly spread as far as Sobol's sequence has dimensions.
+    let method =
+        if check_dimensions(Method::Sobol, 2 * axes).is_ok() { Method::Sobol } else { Method::Latin };
     let (samples, seed) = (it.question.samples, it.question.seed);
-    // Evenly spread as far as Sobol's sequence has dimensions, and points enough to fill two of them at a time: fewer
-    // leave holes that err more than points drawn one by one, which is what the intervals are made for.
-    let is_even = samples >= EVEN && check_dimensions(Method::Sobol, 2 * axes).is_ok();
-    let method = if is_even { Method::Sobol } else { Method::Latin };
     let drawn: Vec<Vec<f64>> = (0..2 * axes as u64).map(|axis| places(method, seed, samples, axis)).collect();
     let at = |sample: usize, half: usize, axis: usize| drawn[half * axes + axis][sample];
     let mut all = Vec::new();

@@ -23,7 +23,7 @@ use crate::table::Table;
 /// * `morris`: `mean_effect`, `mean_absolute_effect` and `deviation`, of the answer's change
 ///   over the whole of the axis, and `paths`
 /// * `sobol`: `first_order` and `total`, each with the ends of an interval that holds it
-///   19 times of 20 at least (`_low`, `_high`, by bootstrap), and `samples`
+///   19 times of 20 or so from 256 samples on (`_low`, `_high`, by bootstrap), and `samples`
 ///
 /// Points without an answer take the path or base point that they are of with them; those
 /// that are left are counted.

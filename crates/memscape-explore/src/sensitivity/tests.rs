@@ -199,6 +199,17 @@ fn what_does_not_vary_has_no_shares_and_what_has_no_answer_is_told() {
         samples,
         seed: 0,
     };
+    // A share has no unit.
+    for samples in [64, 256] {
+        let shares = |of: &str| {
+            let table = sensitivity(&KNOWN, &[], &unit_cube(), &question(of, samples), &()).unwrap();
+            ["first_order", "first_order_low", "total", "total_high"].map(|it| table.f64(it).unwrap())
+        };
+        let own = shares("g");
+        for times in [1024.0_f64.powi(60), 1024.0_f64.powi(-60), 1024.0_f64.powi(100)] {
+            assert_eq!(shares(&format!("g * {times:e}")), own, "{times:e}");
+        }
+    }
     let error = |space: &Space, of: &str, samples| {
         sensitivity(&KNOWN, &[], space, &question(of, samples), &()).unwrap_err().to_string()
     };

@@ -194,6 +194,9 @@ fn faults_of_a_space_are_told() {
     insta::assert_snapshot!(error(grid().range("memory.trp_ns", Range::new(1.0, 2.0))), @"axis `memory.trp_ns` is a range of real numbers; give `step` or `count` in it, draw from it with a sample, or search");
     insta::assert_snapshot!(error(grid().axis("mode", ["in-turn"]).when("trp_ns > 1")), @"`trp_ns > 1`: `trp_ns` is no axis before `mode`, which exists only where this holds at character 1 (`trp_ns > 1`)");
     insta::assert_snapshot!(error(Space::default().range("memory", Range::new(1.0, 2.0).integer())), @"axis `memory` is a range, and it takes descriptions or is not always there; give a list of values, or `step` or `count`");
+    let far = json!({ "memory.trp_ns": { "from": -1e308, "to": 1e308, "count": 3 } });
+    let told = Space::read(far.as_object().unwrap(), &[], &[]).unwrap_err();
+    insta::assert_snapshot!(told, @"axis `memory.trp_ns`: `from` = -1e308 and `to` = 1e308 are too far apart for a number; take nearer ends");
     insta::assert_snapshot!(error(Space::default().range("rows", Range::new(2.0, 1.0).integer())), @"axis `rows`: `min` must not be above `max`");
 }
 

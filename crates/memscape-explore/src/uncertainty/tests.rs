@@ -93,4 +93,10 @@ fn bad_questions_are_told() {
     );
     assert!(error(&grid.clone().constraint("rows > 32"), 200, "rows").contains("leave out constraints"));
     assert!(error(&grid, 200, "memory.trcd").contains("did you mean"));
+    // Why a point has none is in its row.
+    let question = Uncertainty { of: vec!["1 / (rows - 32)".to_owned()], draws: 20, seed: 0 };
+    let table = uncertainty(&study, &[Parameters::new()], &grid, &question, &()).unwrap();
+    let told = table.text("error").unwrap();
+    assert_eq!(told[0].as_deref(), Some("`1 / (rows - 32)` is null or not a finite number here"));
+    assert_eq!(told[1], None);
 }

@@ -72,6 +72,33 @@ fn agreement_of_batches_and_options() {
     check(&InferenceStudy { system: System::HermesHost, strategy: Strategy::Partition, ..base });
 }
 
+/// DIMMs of few multipliers, each with a group or two of neighbours: what they multiply, and not what they read, makes
+/// them uneven, and exchanges that take neighbours would.
+#[test]
+fn agreement_where_many_dimms_multiply_for_many() {
+    for (strategy, dimms, multipliers, within) in [
+        (Strategy::Partition, 64, 8, 0.08),
+        (Strategy::Full, 64, 8, 0.08),
+        (Strategy::Token, 64, 8, 0.13),
+        (Strategy::Token, 32, 16, 0.08),
+    ] {
+        let mut base = InferenceStudy {
+            model: Some(Model::named("opt-13b").unwrap()),
+            hot_share: Some(0.34.try_into().unwrap()),
+            strategy,
+            dimms: number(dimms),
+            batch: number(8),
+            prompt_tokens: number(32),
+            generated_tokens: number(32),
+            ..InferenceStudy::default()
+        };
+        base.dimm.multipliers = number(multipliers);
+        let (closed, walked) = both(&base);
+        let error = closed.headline.token_ns / walked.headline.token_ns - 1.0;
+        assert!(error.abs() <= within, "{strategy:?} of {dimms} DIMMs of {multipliers}: {error}");
+    }
+}
+
 /// A GPU whose launches take longer than DIMMs take for all: how much it holds makes no difference, nor is it lighter
 /// on the fullest DIMM.
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use memscape_systems::compare::{Workload, compare, platform, platforms};
+use memscape_systems::operators::operators;
 use memscape_systems::study;
 use serde_json::{Value, json};
 
@@ -102,6 +103,17 @@ fn what_is_given_is_never_overridden_by_what_is_tried() {
 }
 
 /// They would be overridden, and a row would tell of what was not asked.
+#[test]
+fn a_platform_whose_study_does_not_fit_is_named() {
+    let own = json!({ "machine": "own", "study": "ondevice.prefill", "format": "int8" });
+    let own = [platform(&own).unwrap()];
+    let workload = Workload::of("llama-3.2-1b");
+    let told = compare(&workload, &own, &()).unwrap_err().to_string();
+    let expected = "whose study is `ondevice.prefill`: there is no parameter `generated_tokens`";
+    assert!(told.contains(expected) && told.contains("`*.inference`"), "{told}");
+    assert_eq!(operators(&workload, &own, &()).unwrap_err().to_string(), told);
+}
+
 #[test]
 fn what_a_comparison_asks_is_not_for_a_platform_to_say() {
     let changed =

@@ -217,6 +217,15 @@ fn a_field_of_a_model_can_be_changed_and_swept() {
     assert_eq!(study.sweep(&sweep, &()).unwrap().f64("rows").unwrap(), [Some(2048.0), Some(4096.0)]);
     let error = run(json!({ "model.layer": 3 })).unwrap_err().to_string();
     assert_eq!(error, "there is no parameter `model.layer`; did you mean `model.layers`?");
+    // What another slot takes, or another word for how many.
+    let inference = studies().find(|it| it.name() == "ndp.inference").unwrap();
+    let error = |value: Value| inference.run(&parameters(&value)).unwrap_err().to_string();
+    let told = error(json!({ "hardware": "rtx-4090" }));
+    assert_eq!(told, "`hardware` = \"rtx-4090\": there is no ndp-machine `rtx-4090`; `gpu` takes that name");
+    assert_eq!(
+        error(json!({ "dimm_count": 4 })),
+        "there is no parameter `dimm_count`; did you mean `dimms`?"
+    );
     let error = run(json!({ "model.heads": 7 })).unwrap_err().to_string();
     assert_eq!(error, "`model.heads` = 7: `kv_heads` is 32; it must be from 1 to 7");
 }
