@@ -132,8 +132,10 @@ impl Unknown {
         let group = self.name.split('.').next().unwrap_or_default();
         let of_group = |it: &&String| it.split_once('.').is_some_and(|it| it.0 == group);
         let all: Vec<&String> = self.known.iter().filter(of_group).collect();
-        if (1..=LISTED).contains(&all.len()) {
-            return format!("; there are {}", list(&all));
+        match all.len() {
+            1 => return format!("; there is {}", list(&all)),
+            2..=LISTED => return format!("; there are {}", list(&all)),
+            _ => {}
         }
         match self.known.len() {
             0 => String::new(),

@@ -196,7 +196,7 @@ fn faults_of_a_space_are_told() {
     insta::assert_snapshot!(error(Space::default().range("memory", Range::new(1.0, 2.0).integer())), @"axis `memory` is a range, and it takes descriptions or is not always there; give a list of values, or `step` or `count`");
     let far = json!({ "memory.trp_ns": { "from": -1e308, "to": 1e308, "count": 3 } });
     let told = Space::read(far.as_object().unwrap(), &[], &[]).unwrap_err();
-    insta::assert_snapshot!(told, @"axis `memory.trp_ns`: `from` = -1e308 and `to` = 1e308 are too far apart for a number; take nearer ends");
+    insta::assert_snapshot!(told, @"axis `memory.trp_ns` = {\"from\":-1e+308,\"to\":1e+308,\"count\":3}: `from` = -1e308 and `to` = 1e308 are too far apart for a number; take nearer ends");
     insta::assert_snapshot!(error(Space::default().range("rows", Range::new(2.0, 1.0).integer())), @"axis `rows`: `min` must not be above `max`");
 }
 
