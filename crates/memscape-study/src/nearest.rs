@@ -23,7 +23,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let wanted = name.to_lowercase();
     let wanted_end = last(&wanted);
     let group = wanted.strip_suffix(wanted_end).unwrap_or_default();
-    let wanted_words = words(wanted_end);
+    // Numbers, such as of `opt-6.6b`, are no words for how many.
+    let wanted_words =
+        if wanted_end.starts_with(char::is_alphabetic) { words(wanted_end) } else { Vec::new() };
     let distance = |candidate: &str| {
         let candidate = candidate.to_lowercase();
         let end = last(&candidate);
