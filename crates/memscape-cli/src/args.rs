@@ -347,11 +347,12 @@ pub enum Measure {
     Ondevice(Ondevice),
 }
 
-/// How many there are of what there must be.
+/// A count, which may be none.
 fn whole(given: &str) -> Result<u64, &'static str> {
     given.parse().map_err(|_| "give a whole number from 0 to 2^64 - 1, such as 1000")
 }
 
+/// How many there are of what there must be.
 fn at_least_1(given: &str) -> Result<u64, &'static str> {
     given.parse().ok().filter(|it| *it > 0).ok_or("give a whole number, at least 1")
 }

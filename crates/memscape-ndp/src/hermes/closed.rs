@@ -13,8 +13,8 @@ use crate::cost::{ColdSide, PromptStage};
 use crate::normal::{mean_of_largest, quadrature_between, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, FETCHES, HOT_NODES, Load, Missed, Phase, Question, Shared,
-    Strategy, levels_all, mean,
+    Answers, BlockCost, Counted, Exchange, Expected, FETCHES, HOT_NODES, Load, Missed, Phase, Question,
+    Shared, Strategy, levels_all, mean,
 };
 
 /// What the sparse blocks do, and the plan by which they are fastest.
@@ -319,7 +319,7 @@ impl<'a> Expectation<'a> {
             };
             let all = load(it.held + it.cold, it.held_activations + it.cold_activations);
             let dimms = self.hermes.dimms();
-            self.side(block, all, Load::default(), Chance::default(), dimms).shared.time().as_f64()
+            self.side(block, all, Load::default(), [Chance::default(); 2], dimms).shared.time().as_f64()
         };
         self.blocks.iter().map(of).sum()
     }
@@ -403,14 +403,12 @@ impl<'a> Expectation<'a> {
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let side = |chance| self.side(block, held, cold, chance, dimms);
         let on_dimms = self.on_dimms(plan);
-        // DIMMs are as uneven as what they take longest for.
-        let counted =
-            &if block.cost.multiplies(cold) { self.answers.by_work(it) } else { self.answers.by_reads(it) };
-        let chance = if plan.remap { on_dimms.cold_level(counted) } else { on_dimms.placed(counted) };
-        let mut first = side(chance);
+        let counted = [self.answers.by_reads(it), self.answers.by_work(it)];
+        let placed = |it: &Counted| if plan.remap { on_dimms.cold_level(it) } else { on_dimms.placed(it) };
+        let mut first = side(counted.each_ref().map(placed));
         // A window makes DIMMs level by what they compute: what is cold, or most of the rest as well.
         if plan.remap && first.shared.handed > 0.0 {
-            let other = side(on_dimms.all_level(counted));
+            let other = side(counted.each_ref().map(|it| on_dimms.all_level(it)));
             if other.shared.time() < first.shared.time() {
                 first = other;
             }
@@ -421,7 +419,8 @@ impl<'a> Expectation<'a> {
             let late = |neurons: f64| load(neurons, neurons * each);
             let of = |apart: f64| Uneven { apart, ..Uneven::default() };
             let chance = Chance { cold: of(it.cold_missed), groups: 1.0, all: of(it.missed()) };
-            passes.push((1.0, self.side(block, late(it.held_missed), late(it.cold_missed), chance, dimms)));
+            let (held, cold) = (late(it.held_missed), late(it.cold_missed));
+            passes.push((1.0, self.side(block, held, cold, [chance; 2], dimms)));
         }
         passes
     }
@@ -436,14 +435,21 @@ impl<'a> Expectation<'a> {
     }
 
     /// Neurons lie where they lie, the DIMMs are not level but by what the GPU leaves
-    /// to them.
-    fn side(&self, block: &Block, held: Load, cold: Load, chance: Chance, dimms: usize) -> Side {
+    /// to them: the slowest is the one that reads most, or the one that multiplies most.
+    ///
+    /// * `chances`: of what is read, and of what is multiplied
+    fn side(&self, block: &Block, held: Load, cold: Load, chances: [Chance; 2], dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
-        let most = mean.neurons * chance.groups + chance.cold.fullest(block.count, mean.neurons, dimms);
-        let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
-        let slowest =
-            block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
+        let fullest = chances.map(|it| {
+            let most = mean.neurons * it.groups + it.cold.fullest(block.count, mean.neurons, dimms);
+            let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
+            Load::default().plus(mean, factor)
+        });
+        let (reading, multiplying) =
+            (block.cost.cold_reading(fullest[0]), block.cost.cold_multiplying(fullest[1]));
+        let slowest = reading.max(multiplying);
+        let chance = chances[usize::from(multiplying > reading)];
         let each = held.neurons / count;
         let deviation = chance.all.deviation(block.count, mean.neurons + each, dimms);
         let fullest = chance.all.fullest(block.count, mean.neurons + each, dimms);

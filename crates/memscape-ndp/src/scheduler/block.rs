@@ -130,14 +130,19 @@ impl BlockCost {
     /// Time of one DIMM.
     #[must_use]
     pub fn cold(&self, load: Load) -> Nanoseconds {
-        of(load.neurons, self.cold_neuron).max(of(load.activations, self.cold_activation))
-            + of(load.activations, self.carried)
+        self.cold_reading(load).max(self.cold_multiplying(load))
     }
 
-    /// Whether a DIMM multiplies longer than it reads.
+    /// The same if it only has to read.
     #[must_use]
-    pub fn multiplies(&self, load: Load) -> bool {
-        of(load.activations, self.cold_activation) > of(load.neurons, self.cold_neuron)
+    pub fn cold_reading(&self, load: Load) -> Nanoseconds {
+        of(load.neurons, self.cold_neuron) + of(load.activations, self.carried)
+    }
+
+    /// The same if it only has to multiply.
+    #[must_use]
+    pub fn cold_multiplying(&self, load: Load) -> Nanoseconds {
+        of(load.activations, self.cold_activation) + of(load.activations, self.carried)
     }
 
     /// Neurons that one DIMM can compute by a time beside a load, if they are
