@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -56,7 +57,7 @@ pub enum Command {
         blind: bool,
         /// Print a paper's predictions with what they may be, from so many draws of all that the
         /// model does not know for sure.
-        #[arg(long, value_name = "DRAWS", requires = "source", conflicts_with = "blind", allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "DRAWS", requires = "source", conflicts_with = "blind", allow_negative_numbers = true, value_parser = whole::<u64>)]
         uncertainty: Option<u64>,
         /// Print JSON for programs.
         #[arg(long)]
@@ -167,10 +168,10 @@ pub enum Command {
         #[arg(long)]
         method: Option<String>,
         /// Points evaluated at most.
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole::<u64>)]
         budget: Option<u64>,
         /// Other points for each seed.
-        #[arg(long, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, allow_negative_numbers = true, value_parser = whole::<u64>)]
         seed: Option<u64>,
         #[command(flatten)]
         kept: Kept,
@@ -201,10 +202,10 @@ pub enum Command {
         #[arg(long)]
         method: Option<String>,
         /// Paths of morris, base points of sobol.
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = whole::<u64>)]
         samples: Option<u64>,
         /// Others for each seed.
-        #[arg(long, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, allow_negative_numbers = true, value_parser = whole::<u64>)]
         seed: Option<u64>,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -221,10 +222,10 @@ pub enum Command {
         #[arg(long, value_name = "COLUMN")]
         of: Vec<String>,
         /// How often everything that is not known for sure is drawn.
-        #[arg(long, default_value_t = 200, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, default_value_t = 200, allow_negative_numbers = true, value_parser = whole::<u64>)]
         draws: u64,
         /// Another seed draws others.
-        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
         seed: u64,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -266,7 +267,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         profile: Option<PathBuf>,
         /// DIMMs that cold neurons are cut over.
-        #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=1024))]
+        #[arg(long, value_name = "COUNT", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
         dimms: u32,
         /// Print JSON for programs.
         #[arg(long)]
@@ -286,10 +287,10 @@ pub enum Command {
         #[arg(long, value_name = "NAME|FILE")]
         hardware: Option<String>,
         /// Random points for each study.
-        #[arg(long, value_name = "COUNT", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "COUNT", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole::<u64>)]
         points: u64,
         /// Other points for each seed.
-        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
         seed: u64,
         /// Table of all counts to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -302,7 +303,7 @@ pub enum Command {
         #[arg(value_name = "DIR", default_value = ".")]
         folder: PathBuf,
         /// The most points that one call may ask for.
-        #[arg(long, value_name = "COUNT", default_value_t = 100_000, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "COUNT", default_value_t = 100_000, allow_negative_numbers = true, value_parser = whole::<u64>)]
         most_points: u64,
     },
     /// Run a system's software on this machine, and fit its model to it.
@@ -348,7 +349,7 @@ pub enum Measure {
 }
 
 /// A count, which may be none.
-fn whole(given: &str) -> Result<u64, &'static str> {
+fn whole<T: FromStr>(given: &str) -> Result<T, &'static str> {
     given.parse().map_err(|_| "give a whole number from 0 to 2^64 - 1, such as 1000")
 }
 
@@ -474,10 +475,10 @@ pub enum Bench {
         /// Systems, such as `pim`; all if none is given.
         systems: Vec<String>,
         /// Evaluations of each search.
-        #[arg(long, value_delimiter = ',', default_value = "20,100,1000,10000")]
+        #[arg(long, value_delimiter = ',', default_value = "20,100,1000,10000", allow_negative_numbers = true, value_parser = whole::<u64>)]
         budgets: Vec<u64>,
         /// Searches of each kind.
-        #[arg(long, value_name = "COUNT", default_value_t = 10, allow_negative_numbers = true, value_parser = whole)]
+        #[arg(long, value_name = "COUNT", default_value_t = 10, allow_negative_numbers = true, value_parser = whole::<u64>)]
         seeds: u64,
         /// Table of all searches to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
@@ -512,7 +513,7 @@ pub struct RiscvKernels {
     #[arg(long, value_delimiter = ',')]
     pub threads: Vec<usize>,
     /// Runs of each, the fastest of which counts.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub repeats: usize,
     /// Print JSON for programs.
     #[arg(long)]
@@ -534,7 +535,7 @@ pub struct Ondevice {
     #[arg(long, default_value = "llama-3.2-1b")]
     pub model: String,
     /// Decoder layers of it.
-    #[arg(long, default_value_t = 2, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, default_value_t = 2, allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub layers: u64,
     /// How weights are stored: bf16, fp16, fp32 or int8.
     #[arg(long, default_value = "bf16")]
@@ -546,13 +547,13 @@ pub struct Ondevice {
     #[arg(long)]
     pub gemm_threads: Option<usize>,
     /// Threads for copies beside GEMM.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub copy_threads: usize,
     /// Threads for copies before GEMM; all cores if not given.
     #[arg(long)]
     pub owr_threads: Option<usize>,
     /// Runs of each point, the fastest of which counts.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub repeats: usize,
     /// Study file to write: `ondevice.prefill` with this machine's parameters.
     #[arg(short, long, value_name = "FILE")]
@@ -591,7 +592,7 @@ pub enum Store {
         /// The store's folder.
         store: PathBuf,
         /// Ask about so many points of each question again, too, and hold their answers against what is kept.
-        #[arg(long, value_name = "POINTS", default_value_t = 0)]
+        #[arg(long, value_name = "POINTS", default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<usize>)]
         ask: usize,
     },
     /// Remove what nobody wants: damaged and left-behind files, second copies.

@@ -80,6 +80,7 @@ fn errors_name_what_was_given_and_what_is_allowed() {
         &["run", "missing.toml"],
         &["sweep", "missing.toml"],
         &["search", "missing.toml", "--budget", "-1"],
+        &["bench", "front", "--budgets", "20,1e3"],
         &["claims", "pimnats"],
         &["calibrate", "pimnats"],
         &["reproduce", "pimnast.fig99"],
