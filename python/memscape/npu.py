@@ -76,10 +76,11 @@ def balance_trace(**parameters: Any) -> polars.DataFrame:
     -------
     polars.DataFrame
         One row per point in the order they are measured: ``m_ct``, ``k_ct``,
-        ``n_ct``, ``k_mt``, the product ``m``, ``k``, ``n``, the
-        ``assumed_efficiency`` that the tile was searched with,
-        ``macs_per_cycle``, the times ``eq9_compute_ns`` and
-        ``eq10_memory_ns`` of the paper's equations, and ``tops``.
+        ``n_ct``, ``k_mt``, the elements ``outputs`` of its tile of C, the product
+        ``m``, ``k``, ``n``, the ``assumed_efficiency`` that the tile was searched
+        with, its own ``efficiency`` and ``macs_per_cycle``, the times
+        ``eq9_compute_ns`` and ``eq10_memory_ns`` of the paper's equations, and
+        the model's ``time_ns`` and ``tops``.
 
     Raises
     ------

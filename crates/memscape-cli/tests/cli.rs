@@ -266,6 +266,19 @@ fn traces_are_written_in_each_format() {
     let error = refused(&["trace", "npu.search"]);
     assert!(error.contains("it has no timeline"), "{error}");
 
+    // A study without a timeline whose trace is its own.
+    let steps = done(&["trace", "npu.balance", "iteration=until-compute-bound"]);
+    let (head, rows) = steps.split_once('\n').unwrap();
+    assert!(head.contains("assumed_efficiency,efficiency") && head.contains("eq9_compute_ns,eq10_memory_ns"));
+    let cell = |row: &str, name: &str| {
+        row.split(',').nth(head.split(',').position(|it| it == name).unwrap()).unwrap().to_owned()
+    };
+    let rows: Vec<_> = rows.lines().collect();
+    assert_eq!(cell(rows[0], "assumed_efficiency"), "");
+    assert_eq!(cell(rows[1], "assumed_efficiency"), cell(rows[0], "efficiency"));
+    let error = refused(&["trace", "npu.balance", "k_mt_steps=500"]);
+    assert!(error.contains("the iteration has no point"), "{error}");
+
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.csv");
     assert_eq!(done(&[&["trace", "pim.gemv", "-o", path.to_str().unwrap()], &small[..]].concat()), "");

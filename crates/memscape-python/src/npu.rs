@@ -3,6 +3,7 @@
 use memscape::explore;
 use memscape::npu::mapping::chain::{Chains, table};
 use memscape::npu::mapping::machine::{PartialSums, Rounding, execute};
+use memscape::npu::study::balance::{Point, Step};
 use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,15 +30,8 @@ pub fn npu_search<'py>(
 pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     let study: BalanceStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
     let trace = compute(py, move || study.trace())?.map_err(to_py_err)?;
-    let row = |it: &memscape::npu::study::balance::Point| {
-        let (tile, [m, k, n]) = (it.tile(), it.timed.size);
-        json!({
-            "m_ct": tile.m, "k_ct": tile.k, "n_ct": tile.n, "k_mt": it.timed.design.k_mt, "m": m, "k": k, "n": n,
-            "assumed_efficiency": it.assumed_efficiency, "macs_per_cycle": it.timed.kernel.macs_per_cycle(),
-            "eq9_compute_ns": it.compute_ns, "eq10_memory_ns": it.memory_ns, "tops": it.timed.tops(),
-        })
-    };
-    value::to_python(py, &Value::Array(trace.iter().map(row).collect()))
+    let steps: Vec<Step> = trace.iter().map(Point::step).collect();
+    value::to_python(py, &serde_json::to_value(steps).map_err(to_py_err)?)
 }
 
 /// The DMA chains of A, B and C as a printable table.

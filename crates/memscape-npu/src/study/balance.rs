@@ -1,10 +1,11 @@
 //! The balanced point between compute and memory (Sec. 4.5.2), the exhaustive
 //! optimum, and the study `npu.balance` that compares them.
 
+use std::io::{self, Write};
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use memscape_study::{
-    Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, either, neutral, unused,
+    Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, TraceFormat, either, neutral, unused,
 };
 use memscape_units::Bytes;
 use schemars::JsonSchema;
@@ -56,6 +57,86 @@ impl Point {
     #[must_use]
     pub const fn tile(&self) -> Tile {
         self.timed.kernel.tile
+    }
+
+    /// What it is in numbers.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        let (tile, [m, k, n], kernel) = (self.tile(), self.timed.size, &self.timed.kernel);
+        Step {
+            m_ct: tile.m,
+            k_ct: tile.k,
+            n_ct: tile.n,
+            k_mt: self.timed.design.k_mt,
+            outputs: tile.outputs(),
+            m,
+            k,
+            n,
+            assumed_efficiency: self.assumed_efficiency,
+            efficiency: kernel.efficiency(),
+            macs_per_cycle: kernel.macs_per_cycle(),
+            eq9_compute_ns: self.compute_ns,
+            eq10_memory_ns: self.memory_ns,
+            time_ns: self.timed.ns,
+            tops: self.timed.tops(),
+        }
+    }
+}
+
+/// A [`Point`] as a row of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Step {
+    /// Rows of A and C in L1.
+    pub m_ct: u32,
+    /// Columns of A and rows of B in L1.
+    pub k_ct: u32,
+    /// Columns of B and C in L1.
+    pub n_ct: u32,
+    /// Length of the reduction in memory tiles.
+    pub k_mt: u32,
+    /// Elements of C in L1.
+    pub outputs: u64,
+    /// Rows of the product that it is timed on.
+    pub m: u64,
+    /// Reduction of that product.
+    pub k: u64,
+    /// Columns of that product.
+    pub n: u64,
+    /// The efficiency that the search for its tile went by; none at the first.
+    pub assumed_efficiency: Option<f64>,
+    /// The efficiency of its kernel.
+    pub efficiency: f64,
+    /// Multiplications of its kernel per cycle and core.
+    pub macs_per_cycle: f64,
+    /// Compute time (Eq. 9).
+    pub eq9_compute_ns: f64,
+    /// DRAM time (Eq. 10).
+    pub eq10_memory_ns: f64,
+    /// Modelled time.
+    pub time_ns: f64,
+    /// Modelled throughput.
+    pub tops: f64,
+}
+
+impl Step {
+    /// Writes steps as CSV.
+    fn write_all(steps: impl IntoIterator<Item = Self>, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "m_ct,k_ct,n_ct,k_mt,outputs,m,k,n,assumed_efficiency,efficiency,macs_per_cycle,eq9_compute_ns,\
+             eq10_memory_ns,time_ns,tops"
+        )?;
+        for it in steps {
+            let Self { m_ct, k_ct, n_ct, k_mt, outputs, m, k, n, assumed_efficiency, efficiency, .. } = it;
+            let Self { macs_per_cycle, eq9_compute_ns, eq10_memory_ns, time_ns, tops, .. } = it;
+            let assumed = assumed_efficiency.map(|it| it.to_string()).unwrap_or_default();
+            writeln!(
+                out,
+                "{m_ct},{k_ct},{n_ct},{k_mt},{outputs},{m},{k},{n},{assumed},{efficiency},{macs_per_cycle},\
+                 {eq9_compute_ns},{eq10_memory_ns},{time_ns},{tops}"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -284,7 +365,8 @@ impl BalanceStudy {
     ///
     /// # Source
     /// Sec. 5.2.2.
-    fn saturated(&self, kernel: Kernel) -> Option<Timed> {
+    #[must_use]
+    pub fn saturated(&self, kernel: Kernel) -> Option<Timed> {
         let designs = self.designs();
         // The paper lengthens steps, and not to a whole row.
         let quick: Vec<Timed> = designs
@@ -400,6 +482,18 @@ impl BalanceStudy {
         Ok(trace)
     }
 
+    /// The points of the iteration, of which there is one at least.
+    fn measured(&self) -> Result<Vec<Point>, StudyError> {
+        self.designs().base.check_channels(&self.device)?;
+        let trace = self.trace()?;
+        if trace.is_empty() {
+            // Where there is no design at all, that is the reason.
+            self.best()?;
+            return Err(self.no_point().into());
+        }
+        Ok(trace)
+    }
+
     fn point(&self, timed: Timed, assumed_efficiency: Option<f64>) -> Point {
         let compute_ns = equations::compute_ns(&self.device, timed.kernel.macs_per_cycle(), timed.size);
         let memory_ns = equations::memory_ns(&self.device, &timed.design, timed.size);
@@ -458,13 +552,18 @@ impl Study for BalanceStudy {
         ..Laws::NONE
     };
 
+    const TRACES: &'static [TraceFormat<Self>] = &[TraceFormat {
+        name: "steps",
+        summary: "Steps of the iteration as CSV: tile, efficiency of the step before, times of Eqs. 9 and 10, throughput",
+        write: |it, out| Ok(Step::write_all(it.measured()?.iter().map(Point::step), out)?),
+    }];
+
     fn answer(&self) -> Result<BalanceAnswer, StudyError> {
-        self.designs().base.check_channels(&self.device)?;
-        let trace = self.trace()?;
+        let trace = self.measured()?;
         // The first of equals, as the iteration would keep it.
         let reached = trace.iter().rev().max_by(|a, b| a.timed.tops().total_cmp(&b.timed.tops()));
         let (best, tried) = self.best()?;
-        let reached = *reached.ok_or_else(|| self.no_point())?;
+        let reached = *reached.expect("a point, as `measured` says");
         let (tile, best_tile) = (reached.tile(), best.kernel.tile);
         Ok(BalanceAnswer {
             tops: reached.timed.tops(),

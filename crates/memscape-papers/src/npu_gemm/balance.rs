@@ -3,7 +3,7 @@
 
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_npu::BalanceStudy;
-use memscape_npu::study::balance::Point;
+use memscape_npu::study::balance::{Point, Step};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
@@ -29,27 +29,27 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 fn points(npu: &str, precision: &str, trace: &[Point]) -> Result<Table, Error> {
-    let text = |it: &str| Column::Text(vec![Some(it.to_owned()); trace.len()]);
-    let int =
-        |of: fn(&Point) -> u64| Column::Int(trace.iter().map(|it| i64::try_from(of(it)).ok()).collect());
-    let float = |of: fn(&Point) -> Option<f64>| Column::Float(trace.iter().map(of).collect());
+    let steps: Vec<Step> = trace.iter().map(Point::step).collect();
+    let text = |it: &str| Column::Text(vec![Some(it.to_owned()); steps.len()]);
+    let int = |of: fn(&Step) -> u64| Column::Int(steps.iter().map(|it| i64::try_from(of(it)).ok()).collect());
+    let float = |of: fn(&Step) -> Option<f64>| Column::Float(steps.iter().map(of).collect());
     Ok(Table::from_columns([
         ("npu", text(npu)),
         ("precision", text(precision)),
-        ("m_ct", int(|it| it.tile().m.into())),
-        ("k_ct", int(|it| it.tile().k.into())),
-        ("n_ct", int(|it| it.tile().n.into())),
-        ("k_mt", int(|it| it.timed.design.k_mt.into())),
-        ("outputs", int(|it| it.tile().outputs())),
-        ("m", int(|it| it.timed.size[0])),
-        ("k", int(|it| it.timed.size[1])),
-        ("n", int(|it| it.timed.size[2])),
+        ("m_ct", int(|it| it.m_ct.into())),
+        ("k_ct", int(|it| it.k_ct.into())),
+        ("n_ct", int(|it| it.n_ct.into())),
+        ("k_mt", int(|it| it.k_mt.into())),
+        ("outputs", int(|it| it.outputs)),
+        ("m", int(|it| it.m)),
+        ("k", int(|it| it.k)),
+        ("n", int(|it| it.n)),
         ("assumed_efficiency", float(|it| it.assumed_efficiency)),
-        ("efficiency", float(|it| Some(it.timed.kernel.efficiency()))),
-        ("eq9_compute_ns", float(|it| Some(it.compute_ns))),
-        ("eq10_memory_ns", float(|it| Some(it.memory_ns))),
-        ("time_ns", float(|it| Some(it.timed.ns))),
-        ("tops", float(|it| Some(it.timed.tops()))),
+        ("efficiency", float(|it| Some(it.efficiency))),
+        ("eq9_compute_ns", float(|it| Some(it.eq9_compute_ns))),
+        ("eq10_memory_ns", float(|it| Some(it.eq10_memory_ns))),
+        ("time_ns", float(|it| Some(it.time_ns))),
+        ("tops", float(|it| Some(it.tops))),
     ])?)
 }
 
