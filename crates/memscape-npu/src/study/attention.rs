@@ -35,9 +35,10 @@ pub(super) struct AttentionProduct {
 }
 
 impl AttentionProduct {
-    /// Those of so many prompts.
-    pub(super) fn demanded(&self, it: &Operator, batch: NonZeroU32) -> Demanded {
-        let count = it.count.saturating_mul(self.blocks).saturating_mul(batch.get().into());
+    /// Those of so many prompts, whose keys and values are multiplied in so many parts.
+    pub(super) fn demanded(&self, it: &Operator, batch: NonZeroU32, parts: u32) -> Demanded {
+        let all = it.count.saturating_mul(self.blocks).saturating_mul(batch.get().into());
+        let count = all.saturating_mul(parts.into());
         Demanded { size: self.gemm.size(), count, short: 0, b_share: 1.0 }
     }
 
@@ -69,7 +70,7 @@ impl WorkloadStudy {
         Ok(AttentionProduct { gemm: self.gemm(all, sizes?), blocks: tokens.div_ceil(rows.max(1)), scores })
     }
 
-    /// What scores or values of so many prompts take as products in their designs, with what configures the
+    /// What scores or values of so many prompts, in so many parts, take as products in their designs, with what configures the
     /// array in front of each and behind the values; and the bytes that they read and write: what is asked for, and
     /// whole lines.
     ///
@@ -80,11 +81,12 @@ impl WorkloadStudy {
         &self,
         it: &Operator,
         batch: NonZeroU32,
+        parts: u32,
     ) -> Result<(Nanoseconds, [[f64; 2]; 2]), StudyError> {
         let AttentionProduct { gemm, blocks, scores } = self.attention_product(it)?;
         let gemm = self.in_its_design(gemm)?;
         let answer = gemm.answer_with(1.0)?;
-        let count = it.count as f64 * blocks as f64 * f64::from(batch.get());
+        let count = it.count as f64 * blocks as f64 * f64::from(batch.get()) * f64::from(parts);
         let layers = it.count as f64 / f64::from(self.model.kv_heads);
         let configured = match self.strategy {
             Strategy::OneDesign => 0.0,
@@ -115,14 +117,37 @@ mod tests {
     use memscape_study::Study;
 
     use super::*;
-    use crate::InferenceStudy;
+    use crate::{InferenceStudy, Precision};
 
     fn study(model: &str, prompt_tokens: u64) -> InferenceStudy {
         InferenceStudy {
             model: memscape_workload::Model::named(model).unwrap(),
             prompt_tokens: NonZeroU64::new(prompt_tokens).unwrap(),
             prompt_attention: PromptAttention::Products,
+            kv_bits: NonZeroU32::new(8).unwrap(),
             ..InferenceStudy::default()
+        }
+    }
+
+    /// An instruction of 8 bits multiplies keys and values of 16 in two parts; one of 16 does not need to.
+    #[test]
+    fn wide_keys_and_values_are_multiplied_in_parts() {
+        let seconds = |precision, prompt_attention, bits| {
+            let kv_bits = NonZeroU32::new(bits).unwrap();
+            let study =
+                InferenceStudy { precision, prompt_attention, kv_bits, ..study("llama-3.2-1b", 2048) };
+            let study = InferenceStudy { strategy: Strategy::BestPerSize, ..study };
+            study.answer().unwrap().prompt_attention_s
+        };
+        for way in [PromptAttention::Fused, PromptAttention::Products] {
+            let of = |precision, bits| seconds(precision, way, bits);
+            let (int8, bf16) = (of(Precision::Int8Int8, 8), of(Precision::Bf16Bf16, 8));
+            for (bits, parts) in [(4, 1.0), (16, 2.0), (17, 3.0), (32, 4.0)] {
+                let ratio = of(Precision::Int8Int8, bits) / int8;
+                assert!((ratio / parts - 1.0).abs() < 0.05, "{way:?} {bits}: {ratio}");
+            }
+            assert!((of(Precision::Bf16Bf16, 16) / bf16 - 1.0).abs() < 1e-9, "{way:?}");
+            assert!(of(Precision::Int8Int8, 16) > 0.9 * bf16, "{way:?}: no faster than 16 bits are");
         }
     }
 

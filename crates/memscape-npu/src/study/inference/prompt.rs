@@ -146,7 +146,10 @@ impl Plan {
         if study.prompt_attention == PromptAttention::Products {
             let operators = study.model.prefill_operators(study.prompt_tokens.get(), study.projections)?;
             for it in operators.iter().filter(|it| it.kind == OperatorKind::Attention) {
-                demanded.push((it.name, products.attention_product(it)?.demanded(it, study.batch)));
+                demanded.push((
+                    it.name,
+                    products.attention_product(it)?.demanded(it, study.batch, study.kv_parts()),
+                ));
             }
         }
         let ways = plans.iter().map(|plan| {

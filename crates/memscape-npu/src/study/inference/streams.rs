@@ -42,6 +42,11 @@ impl InferenceStudy {
         f64::from(self.batch.get()) * (kv + activations) / 8.0
     }
 
+    /// How often what attends is multiplied: keys and values wider than the instruction's inputs are so in parts.
+    pub(super) fn kv_parts(&self) -> u32 {
+        self.kv_bits.get().div_ceil(8 * self.precision.input_bytes())
+    }
+
     /// How many matrices are read for each that so many tokens of one sequence meet: those of others meet other
     /// experts.
     pub(super) fn reads(&self, it: &Operator, tokens: u64) -> f64 {
@@ -195,6 +200,7 @@ impl InferenceStudy {
         tokens: u64,
     ) -> impl Iterator<Item = Streamed> + use<'a> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
+        let parts = f64::from(self.kv_parts());
         // Cores keep sums of a block's rows, memory tiles all inputs of these.
         let (rows, room) = (design.native(&self.device)[0], self.room_for_vectors(design));
         let input = u64::from(self.precision.input_bytes());
@@ -220,12 +226,16 @@ impl InferenceStudy {
                 OperatorKind::Vector => r,
             };
             let operations = count * batch * it.operations as f64;
+            let multiplied = match it.kind {
+                OperatorKind::Attention => operations * parts,
+                OperatorKind::Matrix | OperatorKind::Vector => operations,
+            };
             Streamed {
                 name: it.name,
                 part: part_of(it.kind),
                 operations,
-                at_peak: operations / peak,
-                compute: operations / rate(vectors.max(1.0)),
+                at_peak: multiplied / peak,
+                compute: multiplied / rate(vectors.max(1.0)),
                 stream: count * bytes / gb_s,
                 bytes: count * bytes,
                 written_bytes: count * written,
@@ -249,15 +259,17 @@ impl InferenceStudy {
         let others = operators.into_iter().filter(|it| it.kind != OperatorKind::Matrix);
         let products = self.products();
         let by_products = self.prompt_attention == PromptAttention::Products;
+        let parts = self.kv_parts();
         let stream = |it: Operator| {
             let (count, part) = (it.count as f64, part_of(it.kind));
             let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
             let (mut bytes, mut written) =
                 (count * self.bytes(stored, &it, 1.0, 1.0), count * self.written_bytes(&it));
             let mut lines = None;
-            let mut compute = count * operations / (layer_tops * 1e3);
+            let multiplied = count * operations * f64::from(parts);
+            let mut compute = multiplied / (layer_tops * 1e3);
             if by_products && part == PassPart::Attention {
-                let (time, moved) = products.attention(&it, self.batch)?;
+                let (time, moved) = products.attention(&it, self.batch, parts)?;
                 (compute, bytes, written) = (time.as_f64(), moved[0].iter().sum(), moved[0][1]);
                 lines = Some(moved[1]);
             } else if by_products {
@@ -268,7 +280,7 @@ impl InferenceStudy {
                 name: it.name,
                 part,
                 operations: count * operations,
-                at_peak: count * operations / peak,
+                at_peak: multiplied / peak,
                 compute,
                 stream: bytes / gb_s,
                 bytes,
