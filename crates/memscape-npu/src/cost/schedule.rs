@@ -43,6 +43,8 @@ pub enum Bottleneck {
     DramWrite,
     /// Rewriting descriptors.
     Commands,
+    /// Handing the product over.
+    Dispatch,
 }
 
 /// A GEMM cut for an array: how many steps, and how long each takes.
@@ -239,6 +241,7 @@ impl Schedule {
             (Bottleneck::DramWrite, self.drain * self.blocks + self.writing()),
             // Descriptors are written anew for blocks that find none of their own.
             (Bottleneck::Commands, self.descriptors * self.blocks.saturating_sub(self.depth)),
+            (Bottleneck::Dispatch, self.dispatch),
         ];
         // The first of equals.
         candidates.into_iter().rev().max_by_key(|it| it.1).map_or(Bottleneck::Compute, |it| it.0)

@@ -44,10 +44,7 @@ impl AttentionProduct {
 
     /// Bytes of inputs and results of one, which DRAM holds while it is computed.
     pub(super) fn bytes(&self) -> u64 {
-        let [m, k, n] = self.gemm.size().map(u128::from);
-        let (inputs, results) = (self.gemm.precision.input_bytes(), self.gemm.precision.output_bytes());
-        let bytes = (m * k + k * n) * u128::from(inputs) + m * n * u128::from(results);
-        u64::try_from(bytes).unwrap_or(u64::MAX)
+        u64::try_from(self.gemm.matrix_bytes()).unwrap_or(u64::MAX)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::mapping::chain::Chains;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design, L2Use};
 use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
+use crate::study::memory::{MemoryGb, NoMemory};
 use crate::study::occupancy::Occupancy;
 use crate::study::{laws, slots};
 
@@ -53,6 +54,8 @@ pub struct GemmStudy {
     pub bd_reconfiguration: BdReconfiguration,
     /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
     pub bds_in_flight: NonZeroU8,
+    /// Memory that the host lends for A, B and C
+    pub memory_gb: MemoryGb,
     /// Multiply-accumulates per cycle of one core as measured, instead of the kernel model's
     pub measured_macs_per_cycle: Option<f64>,
     /// Closed form, or event by event
@@ -85,7 +88,7 @@ pub struct GemmAnswer {
     pub epilogue_ns: f64,
     /// Dispatch
     pub dispatch_ns: f64,
-    /// What takes longest per block of C
+    /// What takes longest, over all blocks of C
     pub bottleneck: Bottleneck,
     /// Throughput of one core in multiply-accumulates per cycle
     pub macs_per_cycle: f64,
@@ -151,6 +154,7 @@ impl Default for GemmStudy {
             l1_rule: L1Rule::Below,
             bd_reconfiguration: BdReconfiguration::Overlapped,
             bds_in_flight: NonZeroU8::new(5).expect("not zero"),
+            memory_gb: MemoryGb::default(),
             measured_macs_per_cycle: None,
             engine: CostEngine::Closed,
         }
@@ -204,6 +208,18 @@ impl GemmStudy {
     pub(super) fn bus_bytes(&self, b_share: f64) -> Result<[f64; 2], StudyError> {
         let schedule = self.program(b_share)?.schedule;
         Ok(schedule.block_bytes.map(|it| it * schedule.blocks as f64))
+    }
+
+    /// Bytes of A, B and C.
+    pub(super) fn matrix_bytes(&self) -> u128 {
+        let [m, k, n] = self.size().map(u128::from);
+        let (inputs, results) = (self.precision.input_bytes(), self.precision.output_bytes());
+        (m * k + k * n) * u128::from(inputs) + m * n * u128::from(results)
+    }
+
+    /// That DRAM holds them.
+    fn check_memory(&self) -> Result<(), NoMemory> {
+        self.memory_gb.check("A, B and C", self.matrix_bytes(), "a smaller product")
     }
 
     /// What the array is programmed with, if it can be, where a byte of B takes `b_share` in DRAM.
@@ -290,6 +306,7 @@ impl Study for GemmStudy {
                 either("k_ct", laws::TILE),
                 either("n_ct", laws::TILE),
                 either("k_mt", laws::STEP),
+                neutral("memory_gb"),
                 faster("measured_macs_per_cycle"),
                 neutral("device.l1_bytes"),
                 either("device.l1_bank_bytes", laws::BANKS).only(UNMEASURED),
@@ -312,12 +329,16 @@ impl Study for GemmStudy {
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
         Some(|study, recorder| {
-            events::record(&study.schedule()?, recorder);
+            let schedule = study.schedule()?;
+            study.check_memory()?;
+            events::record(&schedule, recorder);
             Ok(())
         });
 
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
-        self.answer_with(1.0)
+        let answer = self.answer_with(1.0)?;
+        self.check_memory()?;
+        Ok(answer)
     }
 
     fn bounds(&self) -> Vec<Bound> {
@@ -413,6 +434,29 @@ mod tests {
         };
         assert_ne!(of(5), Bottleneck::Commands, "five blocks ahead");
         assert_eq!(of(6), Bottleneck::Commands);
+    }
+
+    #[test]
+    fn a_product_of_one_element_is_bound_by_handing_it_over() {
+        let one = NonZeroU64::MIN;
+        let mut study = GemmStudy { m: one, k: one, n: one, ..GemmStudy::default() };
+        assert_eq!(study.answer().unwrap().bottleneck, Bottleneck::Dispatch);
+        study.device.dispatch_ns = memscape_units::Nanoseconds::ZERO;
+        assert_eq!(study.answer().unwrap().bottleneck, Bottleneck::Compute);
+    }
+
+    #[test]
+    fn matrices_that_memory_does_not_hold_are_refused() {
+        let size = |it: u64| NonZeroU64::new(it).unwrap();
+        let study = GemmStudy { m: size(1_000_000), k: size(100_000), ..GemmStudy::default() };
+        let error = study.answer().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "A, B and C take 104.4 GB, but `memory_gb` allows 32.00 GB: 72.44 GB are missing; use `memory_gb` = \
+             104.436 at least, or a smaller product"
+        );
+        let memory_gb = serde_json::from_value(serde_json::json!(104.436)).unwrap();
+        GemmStudy { memory_gb, ..study }.answer().unwrap();
     }
 
     /// What binds few blocks is told over all of them: one set of descriptors of six, reads beside which nothing leaves.

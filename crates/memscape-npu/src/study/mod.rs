@@ -6,6 +6,7 @@ pub mod gemm;
 pub mod inference;
 pub mod kernel;
 mod laws;
+pub mod memory;
 pub mod occupancy;
 pub mod pass;
 pub mod search;

@@ -1,7 +1,6 @@
 //! The study `npu.inference`.
 
 mod answer;
-mod memory;
 mod prompt;
 mod question;
 mod streams;
@@ -9,6 +8,5 @@ mod streams;
 mod tests;
 
 pub use answer::InferenceAnswer;
-pub use memory::MemoryGb;
 pub use prompt::{HeadOn, PromptCost};
 pub use question::{Handed, InferenceError, InferenceStudy};

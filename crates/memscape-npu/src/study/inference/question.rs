@@ -14,7 +14,7 @@ use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::attention::PromptAttention;
-use crate::study::inference::memory::{Gb, MemoryGb};
+use crate::study::memory::{Gb, MemoryGb};
 use crate::study::workload::{Strategy, WorkloadStudy};
 
 /// A prompt, and a reply generated token by token, on an NPU.
@@ -160,7 +160,7 @@ impl Default for InferenceStudy {
             activation_bits: count(16),
             projections: it.projections,
             handed: Handed::Layers,
-            memory_gb: MemoryGb(32.0),
+            memory_gb: MemoryGb::default(),
             strategy: it.strategy,
             prompt_attention: PromptAttention::Fused,
             device: it.device,
@@ -211,6 +211,7 @@ impl InferenceStudy {
             l1_rule: self.l1_rule,
             bd_reconfiguration: self.bd_reconfiguration,
             bds_in_flight: self.bds_in_flight,
+            memory_gb: self.memory_gb,
             engine: CostEngine::Closed,
         }
     }

@@ -6,13 +6,13 @@ use memscape_study::{BoundBy, Headline, OperatorCost, Pass, Study};
 use memscape_units::{Bytes, GbPerS, Nanoseconds};
 use memscape_workload::{Format, Matrix, Model};
 
-use super::memory::{Gb, MemoryGb};
 use super::prompt::{By, HeadOn, Plan};
 use super::question::{Handed, InferenceStudy};
 use crate::hardware::precision::Precision;
 use crate::mapping::design::BLayout;
 use crate::mapping::designs::DESIGNS;
 use crate::study::attention::PromptAttention;
+use crate::study::memory::{Gb, MemoryGb};
 use crate::study::pass::PassPart;
 use crate::study::search::SearchStudy;
 use crate::study::workload::{Strategy, WorkloadStudy};

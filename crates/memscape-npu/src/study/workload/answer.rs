@@ -243,6 +243,7 @@ impl WorkloadStudy {
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let products = self.products(NonZeroU64::MIN, None, &[])?;
+        self.check_memory()?;
         let time = |gemm: GemmStudy| -> Result<Picoseconds, StudyError> {
             Ok(Nanoseconds::new(gemm.answer()?.time_ns)?.to_picoseconds())
         };
@@ -292,6 +293,7 @@ impl Study for WorkloadStudy {
             laws::DEVICE,
             &[
                 slower("prompt_tokens"),
+                neutral("memory_gb"),
                 either("m_ct", laws::TILE).only(GIVEN),
                 either("k_ct", laws::TILE).only(GIVEN),
                 either("n_ct", laws::TILE).only(GIVEN),
@@ -308,7 +310,9 @@ impl Study for WorkloadStudy {
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        Ok(self.solve(NonZeroU64::MIN, None, &[])?.answer)
+        let answer = self.solve(NonZeroU64::MIN, None, &[])?.answer;
+        self.check_memory()?;
+        Ok(answer)
     }
 
     fn bounds(&self) -> Vec<Bound> {

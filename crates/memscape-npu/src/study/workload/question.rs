@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::CostEngine;
+use memscape_study::{CostEngine, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Gemv, Model, Projections};
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::GemmStudy;
+use crate::study::memory::{MemoryGb, NoMemory};
 use crate::study::slots::DEFAULT_MODEL;
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -54,6 +55,8 @@ pub struct WorkloadStudy {
     pub bd_reconfiguration: BdReconfiguration,
     /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
     pub bds_in_flight: NonZeroU8,
+    /// Memory that the host lends for all weights as they are multiplied, and inputs and results of the largest product
+    pub memory_gb: MemoryGb,
     /// Closed form, or event by event
     pub engine: CostEngine,
 }
@@ -171,6 +174,7 @@ impl Default for WorkloadStudy {
             l1_rule: gemm.l1_rule,
             bd_reconfiguration: gemm.bd_reconfiguration,
             bds_in_flight: gemm.bds_in_flight,
+            memory_gb: gemm.memory_gb,
             engine: gemm.engine,
         }
     }
@@ -204,6 +208,7 @@ impl WorkloadStudy {
             l1_rule: self.l1_rule,
             bd_reconfiguration: self.bd_reconfiguration,
             bds_in_flight: self.bds_in_flight,
+            memory_gb: self.memory_gb,
             measured_macs_per_cycle: None,
             engine: self.engine,
         }
@@ -218,6 +223,18 @@ impl WorkloadStudy {
     pub(in crate::study) fn with_design(self, design: &Design) -> Self {
         let GemmStudy { m_ct, k_ct, n_ct, k_mt, .. } = self.sized([NonZeroU64::MIN; 3]).with_design(design);
         Self { strategy: Strategy::OneDesign, m_ct, k_ct, n_ct, k_mt, ..self }
+    }
+
+    /// That DRAM holds the model's weights and the largest product.
+    ///
+    /// # Errors
+    /// [`NoMemory`] says what is missing, or as of the products.
+    pub(super) fn check_memory(&self) -> Result<(), StudyError> {
+        let weights = u128::from(self.model.parameters()) * u128::from(self.precision.input_bytes());
+        let product = self.product_bytes(NonZeroU64::MIN)?;
+        let what = "weights, as they are multiplied, and the largest product's inputs and results";
+        let need = weights + u128::from(product.0);
+        Ok(self.memory_gb.check(what, need, "a smaller `model` or fewer `prompt_tokens`")?)
     }
 
     /// Those that products choose from.
