@@ -28,39 +28,30 @@ impl Store {
         objectives: &[Objective],
         control: &dyn Control,
     ) -> Result<(Front, Filled), Error> {
-        guarded(|| self.front_in(study, base, space, objectives, control))
-    }
-
-    fn front_in(
-        &self,
-        study: &dyn DynStudy,
-        base: &[Parameters],
-        space: &Space,
-        objectives: &[Objective],
-        control: &dyn Control,
-    ) -> Result<(Front, Filled), Error> {
-        /// Rows that one thread judges at a time.
-        const CHUNK: u64 = 4096;
-        Objective::check(objectives)?;
-        let cut = Cut::of(study, &Sweep::over_all(base, space))?;
-        let judge = Judge::new(&cut.plan, objectives)?;
-        let (mut best, mut seen, mut first) = (Best::new(objectives.len()), Seen::default(), 0);
-        let filled = Filler::at_once(&cut, self, control, CHECKPOINT)?.all(Some(&mut |piece| {
-            let answers = answers_of(&piece, &cut.asker.empty())?;
-            let rows = answers.rows() as u64;
-            let judged = (0..rows.div_ceil(CHUNK)).into_par_iter().map(|index| {
-                let part = index * CHUNK..((index + 1) * CHUNK).min(rows);
-                Walk::new(&cut.plan, cut.asker, &judge).judge(&answers, first, part)
-            });
-            for (part, counts) in judged.collect::<Vec<_>>() {
-                best.take(part);
-                seen.add(&counts);
-            }
-            best.thin();
-            first += rows;
-            Ok(())
-        }))?;
-        let front = told(&cut.plan, cut.asker, &judge, objectives, best, &seen, filled.complete)?;
-        Ok((front, filled))
+        guarded(|| {
+            /// Rows that one thread judges at a time.
+            const CHUNK: u64 = 4096;
+            Objective::check(objectives)?;
+            let cut = Cut::of(study, &Sweep::over_all(base, space))?;
+            let judge = Judge::new(&cut.plan, objectives)?;
+            let (mut best, mut seen, mut first) = (Best::new(objectives.len()), Seen::default(), 0);
+            let filled = Filler::at_once(&cut, self, control, CHECKPOINT)?.all(Some(&mut |piece| {
+                let answers = answers_of(&piece, &cut.asker.empty())?;
+                let rows = answers.rows() as u64;
+                let judged = (0..rows.div_ceil(CHUNK)).into_par_iter().map(|index| {
+                    let part = index * CHUNK..((index + 1) * CHUNK).min(rows);
+                    Walk::new(&cut.plan, cut.asker, &judge).judge(&answers, first, part)
+                });
+                for (part, counts) in judged.collect::<Vec<_>>() {
+                    best.take(part);
+                    seen.add(&counts);
+                }
+                best.thin();
+                first += rows;
+                Ok(())
+            }))?;
+            let front = told(&cut.plan, cut.asker, &judge, objectives, best, &seen, filled.complete)?;
+            Ok((front, filled))
+        })
     }
 }

@@ -59,41 +59,34 @@ pub fn front_of(
     objectives: &[Objective],
     control: &dyn Control,
 ) -> Result<Front, Error> {
-    guarded(|| front_in(study.asker(), base, space, objectives, control))
-}
-
-fn front_in(
-    asker: Asker<'_>,
-    base: &[Parameters],
-    space: &Space,
-    objectives: &[Objective],
-    control: &dyn Control,
-) -> Result<Front, Error> {
-    Objective::check(objectives)?;
-    let mut plan = asker.plan(base, space)?;
-    let size = plan.size()?;
-    let judge = Judge::new(&plan, objectives)?;
-    let mut best = Best::new(objectives.len());
-    let mut seen = Seen::default();
-    let threads = rayon::current_num_threads() as u64;
-    let complete = paced(size, control, |part| {
-        let (first, end) = (part.start, part.end);
-        let chunk = (end - first).div_ceil(threads * 8).max(1);
-        let looked = (0..(end - first).div_ceil(chunk)).into_par_iter().map(|index| {
-            let first = first + index * chunk;
-            Walk::new(&plan, asker, &judge).look(first, first.saturating_add(chunk).min(end))
+    guarded(|| {
+        let asker = study.asker();
+        Objective::check(objectives)?;
+        let mut plan = asker.plan(base, space)?;
+        let size = plan.size()?;
+        let judge = Judge::new(&plan, objectives)?;
+        let mut best = Best::new(objectives.len());
+        let mut seen = Seen::default();
+        let threads = rayon::current_num_threads() as u64;
+        let complete = paced(size, control, |part| {
+            let (first, end) = (part.start, part.end);
+            let chunk = (end - first).div_ceil(threads * 8).max(1);
+            let looked = (0..(end - first).div_ceil(chunk)).into_par_iter().map(|index| {
+                let first = first + index * chunk;
+                Walk::new(&plan, asker, &judge).look(first, first.saturating_add(chunk).min(end))
+            });
+            for (part, counts) in looked.collect::<Vec<_>>() {
+                best.take(part);
+                seen.add(&counts);
+            }
+            best.thin();
+            control.advanced(end, size);
         });
-        for (part, counts) in looked.collect::<Vec<_>>() {
-            best.take(part);
-            seen.add(&counts);
+        if complete && seen.allowed == 0 {
+            return Err(nothing_allowed(&mut plan));
         }
-        best.thin();
-        control.advanced(end, size);
-    });
-    if complete && seen.allowed == 0 {
-        return Err(nothing_allowed(&mut plan));
-    }
-    told(&plan, asker, &judge, objectives, best, &seen, complete)
+        told(&plan, asker, &judge, objectives, best, &seen, complete)
+    })
 }
 
 /// That a front can be asked of a space, before any of its points is answered.

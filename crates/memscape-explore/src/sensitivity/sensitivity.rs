@@ -39,49 +39,41 @@ pub fn sensitivity(
     question: &Sensitivity,
     control: &dyn Control,
 ) -> Result<Table, Error> {
-    guarded(|| sensitivity_in(study, base, space, question, control))
-}
-
-fn sensitivity_in(
-    study: &dyn DynStudy,
-    base: &[Parameters],
-    space: &Space,
-    question: &Sensitivity,
-    control: &dyn Control,
-) -> Result<Table, Error> {
-    let asker = study.asker();
-    let objectives: Vec<Objective> = question.of.iter().map(Objective::minimize).collect();
-    if objectives.is_empty() {
-        return Err(Error::BadSweep(
-            "there is no column whose sensitivity is asked for; name at least one (`of`)".to_owned(),
-        ));
-    }
-    Objective::check(&objectives)?;
-    let plan = asker.plan(base, space)?;
-    if plan.dimensions.is_empty() {
-        return Err(Error::BadSweep("the space has no axes; give at least one".to_owned()));
-    }
-    if plan.conditional || !plan.prunes.is_empty() || !plan.checks.is_empty() {
-        return Err(Error::BadSweep(
-            "how much an axis matters can be told of axes that do not depend on each other; leave out constraints and \
-             `when`"
-                .to_owned(),
-        ));
-    }
-    let judge = Judge::new(&plan, &objectives)?;
-    let experiment = Experiment {
-        space,
-        plan: &plan,
-        asker,
-        judge: &judge,
-        cube: Cube::new(&plan),
-        question,
-        control,
-        refused: OnceCell::new(),
-    };
-    match question.method {
-        SensitivityMethod::Tornado => tornado::table(base, &experiment),
-        SensitivityMethod::Morris => morris::table(&experiment),
-        SensitivityMethod::Sobol => indices::table(&experiment),
-    }
+    guarded(|| {
+        let asker = study.asker();
+        let objectives: Vec<Objective> = question.of.iter().map(Objective::minimize).collect();
+        if objectives.is_empty() {
+            return Err(Error::BadSweep(
+                "there is no column whose sensitivity is asked for; name at least one (`of`)".to_owned(),
+            ));
+        }
+        Objective::check(&objectives)?;
+        let plan = asker.plan(base, space)?;
+        if plan.dimensions.is_empty() {
+            return Err(Error::BadSweep("the space has no axes; give at least one".to_owned()));
+        }
+        if plan.conditional || !plan.prunes.is_empty() || !plan.checks.is_empty() {
+            return Err(Error::BadSweep(
+                "how much an axis matters can be told of axes that do not depend on each other; leave out \
+                 constraints and `when`"
+                    .to_owned(),
+            ));
+        }
+        let judge = Judge::new(&plan, &objectives)?;
+        let experiment = Experiment {
+            space,
+            plan: &plan,
+            asker,
+            judge: &judge,
+            cube: Cube::new(&plan),
+            question,
+            control,
+            refused: OnceCell::new(),
+        };
+        match question.method {
+            SensitivityMethod::Tornado => tornado::table(base, &experiment),
+            SensitivityMethod::Morris => morris::table(&experiment),
+            SensitivityMethod::Sobol => indices::table(&experiment),
+        }
+    })
 }

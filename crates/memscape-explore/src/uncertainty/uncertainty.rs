@@ -66,77 +66,75 @@ pub fn uncertainty(
     question: &Uncertainty,
     control: &dyn Control,
 ) -> Result<Table, Error> {
-    guarded(|| uncertainty_in(study, base, space, question, control))
-}
-
-fn uncertainty_in(
-    study: &dyn DynStudy,
-    base: &[Parameters],
-    space: &Space,
-    question: &Uncertainty,
-    control: &dyn Control,
-) -> Result<Table, Error> {
-    let asker = study.asker();
-    let plan = asker.plan(base, space)?;
-    if plan.conditional || !plan.prunes.is_empty() || !plan.checks.is_empty() {
-        return Err(Error::BadSweep(
-            "how far answers may be off is told of a plain grid; leave out constraints and `when`".to_owned(),
-        ));
-    }
-    let size = plan.size()?;
-    let most = MOST_ANSWERS / size.max(1) / (1 + Group::ALL.len() as u64);
-    if most < FEWEST_DRAWS {
-        return Err(Error::BadSweep(format!(
-            "a space of {size} points, each with at least {FEWEST_DRAWS} draws, is more than {MOST_ANSWERS} answers; \
-             shorten an axis"
-        )));
-    }
-    if question.draws < FEWEST_DRAWS || question.draws > most {
-        return Err(Error::BadSweep(format!(
-            "`draws` = {}: a space of {size} points takes at least {FEWEST_DRAWS} and at most {most}",
-            question.draws
-        )));
-    }
-    let of = columns_of(study, base, space, question)?;
-    let parts = Parts::new(space, &asker);
-    let mut done = Done::default();
-    for (outer, given) in parts.outer_points()? {
-        let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
-        let watched = Watched { control, before: done.points.len() as u64, size };
-        let together = Asked { asker, layers: &layers, of: &of, question, watched };
-        let complete = together.answer(&parts.inner, |inner, spreads, error| {
-            done.points.push(parts.join(&outer, inner));
-            done.spreads.extend(spreads);
-            done.errors.push(error);
-        })?;
-        if !complete {
-            break;
+    guarded(|| {
+        let asker = study.asker();
+        let plan = asker.plan(base, space)?;
+        if plan.conditional || !plan.prunes.is_empty() || !plan.checks.is_empty() {
+            return Err(Error::BadSweep(
+                "how far answers may be off is told of a plain grid; leave out constraints and `when`"
+                    .to_owned(),
+            ));
         }
-    }
-    done.sort(of.len());
-    let complete = done.points.len() as u64 == size;
-    let rows = done.spreads.len();
-    let repeated = done.points.iter().flat_map(|it| std::iter::repeat_n(it, of.len()));
-    let mut all = plan.columns_at(repeated);
-    let names = Column::Text((0..rows).map(|it| Some(of[it % of.len()].clone())).collect());
-    all.push(names.into_polars("of".to_owned())?);
-    let number = |it: fn(&Interval) -> Option<f64>| Column::Float(done.spreads.iter().map(it).collect());
-    let parts: [(&str, fn(&Interval) -> Option<f64>); 4] =
-        [("value", |it| it.value), ("median", |it| it.median), ("low", |it| it.low), ("high", |it| it.high)];
-    for (name, part) in parts {
-        all.push(number(part).into_polars(name.to_owned())?);
-    }
-    for (index, group) in Group::ALL.into_iter().enumerate() {
-        let halves = Column::Float(done.spreads.iter().map(|it| it.from[index]).collect());
-        all.push(halves.into_polars(group.column().to_owned())?);
-    }
-    let draws = Column::Int(done.spreads.iter().map(|it| i64::try_from(it.draws).ok()).collect());
-    all.push(draws.into_polars("draws".to_owned())?);
-    let errors =
-        Column::Text(done.errors.iter().flat_map(|it| std::iter::repeat_n(it.clone(), of.len())).collect());
-    all.push(errors.into_polars("error".to_owned())?);
-    let table = Table::new(polars::prelude::DataFrame::new(rows, all)?, true);
-    Ok(if complete { table } else { table.interrupted() })
+        let size = plan.size()?;
+        let most = MOST_ANSWERS / size.max(1) / (1 + Group::ALL.len() as u64);
+        if most < FEWEST_DRAWS {
+            return Err(Error::BadSweep(format!(
+                "a space of {size} points, each with at least {FEWEST_DRAWS} draws, is more than {MOST_ANSWERS} \
+                 answers; shorten an axis"
+            )));
+        }
+        if question.draws < FEWEST_DRAWS || question.draws > most {
+            return Err(Error::BadSweep(format!(
+                "`draws` = {}: a space of {size} points takes at least {FEWEST_DRAWS} and at most {most}",
+                question.draws
+            )));
+        }
+        let of = columns_of(study, base, space, question)?;
+        let parts = Parts::new(space, &asker);
+        let mut done = Done::default();
+        for (outer, given) in parts.outer_points()? {
+            let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
+            let watched = Watched { control, before: done.points.len() as u64, size };
+            let together = Asked { asker, layers: &layers, of: &of, question, watched };
+            let complete = together.answer(&parts.inner, |inner, spreads, error| {
+                done.points.push(parts.join(&outer, inner));
+                done.spreads.extend(spreads);
+                done.errors.push(error);
+            })?;
+            if !complete {
+                break;
+            }
+        }
+        done.sort(of.len());
+        let complete = done.points.len() as u64 == size;
+        let rows = done.spreads.len();
+        let repeated = done.points.iter().flat_map(|it| std::iter::repeat_n(it, of.len()));
+        let mut all = plan.columns_at(repeated);
+        let names = Column::Text((0..rows).map(|it| Some(of[it % of.len()].clone())).collect());
+        all.push(names.into_polars("of".to_owned())?);
+        let number = |it: fn(&Interval) -> Option<f64>| Column::Float(done.spreads.iter().map(it).collect());
+        let parts: [(&str, fn(&Interval) -> Option<f64>); 4] = [
+            ("value", |it| it.value),
+            ("median", |it| it.median),
+            ("low", |it| it.low),
+            ("high", |it| it.high),
+        ];
+        for (name, part) in parts {
+            all.push(number(part).into_polars(name.to_owned())?);
+        }
+        for (index, group) in Group::ALL.into_iter().enumerate() {
+            let halves = Column::Float(done.spreads.iter().map(|it| it.from[index]).collect());
+            all.push(halves.into_polars(group.column().to_owned())?);
+        }
+        let draws = Column::Int(done.spreads.iter().map(|it| i64::try_from(it.draws).ok()).collect());
+        all.push(draws.into_polars("draws".to_owned())?);
+        let errors = Column::Text(
+            done.errors.iter().flat_map(|it| std::iter::repeat_n(it.clone(), of.len())).collect(),
+        );
+        all.push(errors.into_polars("error".to_owned())?);
+        let table = Table::new(polars::prelude::DataFrame::new(rows, all)?, true);
+        Ok(if complete { table } else { table.interrupted() })
+    })
 }
 
 /// What is asked of when nothing is named.
