@@ -13,7 +13,7 @@ use crate::arrow;
 use crate::compute::compute;
 use crate::error::{explore_error, to_py_err};
 use crate::value;
-use crate::watched::{heard, stopped, warn, watched};
+use crate::watched::{answered, heard, stopped, warn, watched};
 
 /// A folder of answers.
 #[pyclass(frozen, module = "memscape._memscape")]
@@ -47,10 +47,7 @@ impl Store {
             Some(rows) => store.fill_rows(study, &sweep, &rows, control),
             None => store.fill(study, &sweep, control),
         };
-        let (filled, stop) = watched(py, progress, work)?;
-        let filled = filled.map_err(explore_error)?;
-        heard(py, stop)?;
-        told(py, &filled)
+        told(py, &answered(py, progress, work)?)
     }
 
     /// The same with all rows, and whether they are all.
@@ -69,11 +66,9 @@ impl Store {
         let store = self.0.clone();
         let work = move |control: &dyn Control| match store.sweep(study, &sweep, control) {
             Ok((table, _)) if leaf_names => table.with_leaf_names(),
-            answered => answered.map(|it| it.0),
+            other => other.map(|it| it.0),
         };
-        let (table, stop) = watched(py, progress, work)?;
-        let table = table.map_err(explore_error)?;
-        heard(py, stop)?;
+        let table = answered(py, progress, work)?;
         Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
     }
 
@@ -121,9 +116,7 @@ impl Store {
         let goals = search.objectives().map_err(explore_error)?;
         let store = self.0.clone();
         let work = move |control: &dyn Control| store.front(study, &base, &space, &goals, control);
-        let (found, stop) = watched(py, progress, work)?;
-        let (front, _) = found.map_err(explore_error)?;
-        heard(py, stop)?;
+        let (front, _) = answered(py, progress, work)?;
         Ok((arrow::to_python(py, front.table.frame())?, front.unanswered, front.table.is_complete()))
     }
 
