@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use memscape_study::node::value_at;
 use memscape_study::{Laws, Preset, Slot, Study, list};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -146,16 +147,7 @@ impl Description {
                 Shape::Leaf { default, .. } => default.clone(),
                 Shape::Group { .. } => Value::Null,
             };
-            let filled = defaults.iter().rev().find_map(|(slot, it)| {
-                let below = if slot.whole {
-                    path.as_str()
-                } else {
-                    path.strip_prefix(slot.path)?.strip_prefix('.')?
-                };
-                // Only what the description really says, and the default has kept.
-                let value = below.split('.').try_fold(&it.parameters, |value, name| value.get(name))?;
-                (same(value, &default)).then(|| it.source(below))?
-            });
+            let filled = told_by(&defaults, &path, &default).find_map(|(_, it, below)| it.source(below));
             let source = filled.or_else(|| text(schema, "source")).unwrap_or(STUDY_DEFAULT);
             let slot = slots.iter().find(|it| it.path == path);
             Parameter {
@@ -200,6 +192,19 @@ impl Description {
 /// Whether no answer can depend on a parameter, though a description holds it.
 pub(crate) fn is_unused(laws: &Laws, path: &str) -> bool {
     laws.is_unused(path)
+}
+
+/// The descriptions that really say of what a study has at `path` that it is `value`, each with its slot and its own
+/// path of it; the nearest, which stands last, first.
+pub(crate) fn told_by<'a, 'b>(
+    standing: &'b [(&'a Slot, &'a Preset<Value>)],
+    path: &'b str,
+    value: &'b Value,
+) -> impl Iterator<Item = (&'a Slot, &'a Preset<Value>, &'b str)> {
+    standing.iter().rev().filter_map(move |&(slot, preset)| {
+        let below = slot.field(path)?;
+        same(value_at(&preset.parameters, below)?, value).then_some((slot, preset, below))
+    })
 }
 
 /// Equal also where one is 18 and the other 18.0.

@@ -74,6 +74,7 @@ pub use front::{Front, check_front, front, front_of, front_rows, hypervolume, on
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::{caught, panics};
 pub use laws::{Broken, Checked, Examination, Rule, examine};
+pub use memscape_study::node::value_at;
 pub use origin::{Changed, Origin};
 pub use parameters::Parameters;
 pub use question::Question;

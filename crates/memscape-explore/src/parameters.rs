@@ -292,7 +292,7 @@ impl Anatomy {
     /// description, and the field: `model` and `layers` for `model.layers`.
     fn field_of<'a>(&self, path: &'a str) -> Option<(&Slot, &'a str)> {
         self.slots.iter().filter(|it| self.is_leaf(it)).find_map(|slot| {
-            let field = path.strip_prefix(slot.path)?.strip_prefix('.')?;
+            let field = slot.field(path)?;
             let fields = slot.catalog.presets().first()?.parameters.as_object()?;
             let first = field.split('.').next()?;
             let schema = || slot.catalog.schema();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use memscape_explore::{Control as Watch, DynStudy, Kind, Parameter, Parameters, Sweep, Table};
+use memscape_explore::{Control as Watch, DynStudy, Kind, Parameter, Parameters, Sweep, Table, value_at};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -172,13 +172,13 @@ impl Explorer {
         let parameters = self.study.describe().parameters;
         let value = |it: Parameter| {
             let slot = self.study.slots().iter().find(|slot| slot.path == it.path);
-            let found = at(&tree, &it.path);
+            let found = value_at(&tree, &it.path);
             let value = match (slot, given(&it.path)) {
                 (Some(_), Some(given)) => given.clone(),
                 (Some(slot), None) => match found {
                     Some(table) if table.is_object() => {
                         let tree = beside(slot.path);
-                        let there = tree.as_ref().and_then(|it| at(it, slot.path));
+                        let there = tree.as_ref().and_then(|it| value_at(it, slot.path));
                         let presets = slot.catalog.presets();
                         let named =
                             there.and_then(|there| presets.iter().find(|it| holds(&it.parameters, there)));
@@ -269,11 +269,6 @@ pub(crate) fn flat(study: &dyn DynStudy, layers: &[&Parameters]) -> Parameters {
         collect(study, "", layer, &mut all);
     }
     all
-}
-
-/// The value at a dotted path.
-fn at<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(tree, |it, name| it.get(name))
 }
 
 /// Whether a description says what stands in a tree, as far as the tree has room for it.

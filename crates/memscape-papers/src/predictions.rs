@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use memscape_explore::{Method, Parameters, Sample, Sweep, Table};
+use memscape_study::node::value_at;
 use memscape_systems::study;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -377,8 +378,7 @@ impl Prediction {
     /// What the description has at a path.
     fn nominal(&self, path: &str) -> Result<Option<f64>, Error> {
         let tree = study(&self.ask.study)?.tree(&[&self.base()])?;
-        let found = path.split('.').try_fold(&tree, |tree, key| tree.get(key));
-        Ok(found.and_then(Value::as_f64))
+        Ok(value_at(&tree, path).and_then(Value::as_f64))
     }
 
     fn base(&self) -> Parameters {

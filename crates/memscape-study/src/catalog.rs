@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::calibration::Calibration;
 use crate::nearest::Unknown;
 use crate::node::Node;
-use crate::preset::{Form, Found, Preset, PresetError, find_source, value_at};
+use crate::preset::{Form, Found, Preset, PresetError, find_source, value_in};
 
 /// The named descriptions of one kind, such as all memories: those of `data/`,
 /// and the form in which a user writes one of his own.
@@ -550,10 +550,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
                 nested.iter().any(|it| path.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
             };
             let same = |path: &str| {
-                !is_nested(path) && is_same(value_at(&was, path), value_at(&form.parameters, path))
+                !is_nested(path) && is_same(value_in(&was, path), value_in(&form.parameters, path))
             };
             for path in form.paths().into_iter().filter(|it| !is_nested(it)) {
-                let old = value_at(&was, &path).filter(|it| !it.is_object());
+                let old = value_in(&was, &path).filter(|it| !it.is_object());
                 if !same(&path) && old.is_some() && find_source(&form.sources, &path).is_none() {
                     let old = old.map_or_else(String::new, ToString::to_string);
                     changed.push((path, format!("changed here, where {} has {old}", base.name)));

@@ -69,6 +69,12 @@ impl Fields {
     }
 }
 
+/// What is at `path` of a tree that is JSON still, as [`Node::at`].
+#[must_use]
+pub fn value_at<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(tree, |it, name| it.get(name))
+}
+
 impl Node {
     /// The child of this name; an empty table is put in place of null, and a
     /// null child into a table that lacks it.

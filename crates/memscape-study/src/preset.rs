@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::doubt::{Grade, Spread};
+use crate::node::value_at;
 
 /// A description: parameters, and the source of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,7 +259,7 @@ impl Form {
         }
         let says_itself = |path: &str| {
             let (table, name) = path.rsplit_once('.').unwrap_or_default();
-            name != "value" && value_at(&form.parameters, &format!("{table}.within")).is_some()
+            name != "value" && value_in(&form.parameters, &format!("{table}.within")).is_some()
         };
         let open = |path: &&String| {
             let grade = find_source(&form.sources, path).and_then(Grade::of)?;
@@ -314,7 +315,7 @@ impl Form {
         }
         for (path, entry) in &form.intervals {
             let reading = find_source(&form.sources, path).and_then(Grade::of) == Some(Grade::Reading);
-            let read = match value_at(&form.parameters, path) {
+            let read = match value_in(&form.parameters, path) {
                 Some(value) => Spread::read(entry, reading, value),
                 None => {
                     Err("there is no value of it here; give one in [parameters], or remove it".to_owned())
@@ -338,11 +339,10 @@ fn unknown_key(mut problem: String) -> String {
 }
 
 /// What stands at a dotted path.
-pub(crate) fn value_at<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    match rest {
-        None => table.get(first),
-        Some(rest) => value_at(table.get(first)?.as_object()?, rest),
+pub(crate) fn value_in<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        None => table.get(path),
+        Some((first, rest)) => value_at(table.get(first)?, rest),
     }
 }
 

@@ -136,6 +136,13 @@ impl Slot {
         self.implied = implied;
         self
     }
+
+    /// Where a description of this slot has what the study has at `path`: `layers` for `model.layers`, and of a whole
+    /// one the same; none if it is not the slot's.
+    #[must_use]
+    pub fn field<'a>(&self, path: &'a str) -> Option<&'a str> {
+        if self.whole { Some(path) } else { path.strip_prefix(self.path)?.strip_prefix('.') }
+    }
 }
 
 /// Why a study has no answer: an error of the model, told in one line.

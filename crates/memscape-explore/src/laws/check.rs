@@ -1,10 +1,11 @@
 //! One random point held to the laws of its study.
 
+use memscape_study::node::value_at;
 use memscape_study::{Effect, Laws, Limited, More, Trend, When};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::draw::{at, fitting, grown};
+use super::draw::{fitting, grown};
 use crate::control::Control;
 use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
@@ -232,7 +233,7 @@ impl Court<'_> {
                 .iter()
                 .map(|(path, factor)| {
                     let parameter = self.description.parameters.iter().find(|it| it.path == *path)?;
-                    let value = grown(&parameter.values, at(&tree, path)?.as_f64()?, *factor)?;
+                    let value = grown(&parameter.values, value_at(&tree, path)?.as_f64()?, *factor)?;
                     Some(((*path).to_owned(), value))
                 })
                 .collect();
@@ -317,7 +318,7 @@ impl Court<'_> {
             if matches!(it.values, Values::Description(_)) {
                 continue;
             }
-            if let Some(table) = at(tree, &it.path).and_then(Value::as_object) {
+            if let Some(table) = value_at(tree, &it.path).and_then(Value::as_object) {
                 // What is null unless a machine has it.
                 let numbers = table.iter().filter_map(|(name, value)| Some((name, value.as_f64()?)));
                 changed.extend(numbers.filter_map(|(name, now)| {
@@ -330,7 +331,7 @@ impl Court<'_> {
             if power == 0 {
                 continue;
             }
-            let Some(now) = at(tree, &it.path).and_then(Value::as_f64) else { continue };
+            let Some(now) = value_at(tree, &it.path).and_then(Value::as_f64) else { continue };
             let slowed = now * by.powi(power);
             // A whole number may have no half.
             let value = fitting(&it.values, slowed).filter(|it| it.as_f64() == Some(slowed))?;
@@ -342,11 +343,11 @@ impl Court<'_> {
     /// More and less of one parameter.
     pub(super) fn vary(&self, point: &Parameters, parameter: &Parameter, seen: &mut Seen) {
         let Ok(tree) = self.study.tree(&[point, self.fixed]) else { return };
-        let Some(values) = steps(parameter, at(&tree, &parameter.path).unwrap_or(&Value::Null)) else {
+        let Some(values) = steps(parameter, value_at(&tree, &parameter.path).unwrap_or(&Value::Null)) else {
             return;
         };
         let effect = self.laws.effect_on(&parameter.path);
-        let holds = |it: &When| at(&tree, it.path).is_some_and(|value| it.holds(value));
+        let holds = |it: &When| value_at(&tree, it.path).is_some_and(|value| it.holds(value));
         let acts = effect.is_none_or(|it| it.only.iter().all(holds));
         let exempt = effect.is_some_and(|it| it.except.iter().any(|it| holds(&it.when)));
         let mut answers: Vec<(Parameters, Row)> = Vec::new();

@@ -1,5 +1,6 @@
 //! Random machines, options and workloads to hold a study to its laws.
 
+use memscape_study::node::value_at;
 use memscape_study::random::Key;
 use serde_json::{Map, Value, json};
 
@@ -93,7 +94,7 @@ pub(super) fn draw(
         // What is asked of a machine is changed more often than what it is made of.
         let probability = if it.path.contains('.') { probability } else { (3.0 * probability).min(0.5) };
         if dice.chance(probability) {
-            let now = at(&tree, &it.path).and_then(Value::as_f64).unwrap_or(0.0);
+            let now = value_at(&tree, &it.path).and_then(Value::as_f64).unwrap_or(0.0);
             let small = matches!(it.values, Values::Number { whole: true, .. }) && dice.chance(SMALL);
             let new = match now {
                 0.0 => dice.pick(&FROM_NOTHING).copied(),
@@ -113,7 +114,8 @@ pub(super) fn draw(
 fn names(study: &dyn DynStudy, path: &str, part: &Parameter) -> bool {
     let machine = study.slots().iter().find(|it| it.whole && it.path == path);
     let parts = machine.and_then(|it| it.catalog.presets().first()).map(|it| &it.parameters);
-    matches!(part.values, Values::Description(_)) && parts.is_some_and(|it| at(it, &part.path).is_some())
+    matches!(part.values, Values::Description(_))
+        && parts.is_some_and(|it| value_at(it, &part.path).is_some())
 }
 
 /// One field of a description that is one parameter, such as a model's layers.
@@ -169,11 +171,6 @@ pub(super) fn grown(values: &Values, number: f64, factor: f64) -> Option<Value> 
 
 /// By how much a resource is at least grown that stands for one without end.
 const ENDLESS: f64 = 2e3;
-
-/// The value at a dotted path.
-pub(super) fn at<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(tree, |it, name| it.get(name))
-}
 
 /// A command that asks for this point.
 pub(super) fn command(study: &str, parameters: &Map<String, Value>) -> String {

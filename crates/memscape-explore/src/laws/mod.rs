@@ -14,6 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use memscape_study::node::value_at;
 use memscape_study::random::Key;
 use memscape_study::{More, When};
 use rayon::prelude::*;
@@ -242,7 +243,7 @@ fn bring_about(court: &Court<'_>, when: &When, point: &mut Parameters, dice: &mu
         court
             .study
             .tree(&[point, court.fixed])
-            .is_ok_and(|tree| draw::at(&tree, when.path).is_some_and(|it| when.holds(it)))
+            .is_ok_and(|tree| value_at(&tree, when.path).is_some_and(|it| when.holds(it)))
     };
     if let Some(value) = value
         && !holds(court, point)
@@ -438,7 +439,7 @@ fn dead(
     let fixed = court.study.tree(&[court.fixed]).ok();
     let is_excluded = |path: &str| {
         let excludes = |it: &When| {
-            let value = fixed.as_ref().and_then(|tree| draw::at(tree, it.path));
+            let value = fixed.as_ref().and_then(|tree| value_at(tree, it.path));
             court.fixed.contains_key(it.path) && value.is_some_and(|value| !it.holds(value))
         };
         court.laws.effect_on(path).is_some_and(|it| it.only.iter().any(excludes))

@@ -4,7 +4,7 @@ use memscape_study::node::Node;
 use memscape_study::{Calibration, Grade, Preset, Slot, Spread};
 use serde_json::Value;
 
-use crate::describe::{is_unused, same};
+use crate::describe::{is_unused, same, told_by};
 use crate::error::Error;
 use crate::parameters::{Anatomy, Assignment, Given, Parameters};
 use crate::schema::Shape;
@@ -82,13 +82,7 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
             Value::Number(it) if shape.is_real() => it.as_f64().into(),
             other => other,
         };
-        // The nearest description that really says so.
-        let (slot, preset, below) = standing.iter().rev().find_map(|(slot, preset)| {
-            let below =
-                if slot.whole { path.as_str() } else { path.strip_prefix(slot.path)?.strip_prefix('.')? };
-            let value = below.split('.').try_fold(&preset.parameters, |value, name| value.get(name))?;
-            same(value, &nominal).then_some((slot, preset, below))
-        })?;
+        let (slot, preset, below) = told_by(&standing, &path, &nominal).next()?;
         // A number that stands with its own factor is as sure as that says here.
         let within = path.strip_suffix(".value").and_then(|it| tree.at(&format!("{it}.within")));
         let spread = match (within.and_then(|it| Value::from(it).as_f64()), nominal.as_f64()) {
