@@ -3,18 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{
-    Objective, Origin, Question, Store, Table, front as front_of_table, front_of, once_each,
-};
+use memscape::explore::{Objective, Origin, Question, Table, front as front_of_table, front_of, once_each};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Sought};
 use crate::failure::Failure;
-use crate::keep::keep;
-use crate::progress::{Progress, save_when_interrupted};
+use crate::keep::{answered, keep};
 use crate::read::{check_table, read};
 use crate::show::show;
-use crate::store::remark;
 
 /// Rows that a terminal shows.
 const ROWS: usize = 40;
@@ -75,24 +71,15 @@ fn of_space(
     let goals = Objective::all(&minimize, &maximize).map_err(Failure::of)?;
     let space = spec.space(study).map_err(Failure::of)?;
     let space = constraints.into_iter().fold(space, memscape::explore::Space::constraint);
-    save_when_interrupted();
-    let progress = Progress::new(study.name(), quiet);
     let base = [spec.parameters(study)];
-    let mut filled = None;
-    let found = match store {
-        None => front_of(study, &base, &space, &goals, &progress),
-        Some(folder) => Store::open(folder)
-            .and_then(|it| it.front(study, &base, &space, &goals, &progress))
-            .map(|(front, done)| {
-                filled = Some(done);
-                front
-            }),
-    };
-    drop(progress);
-    let found = found.map_err(Failure::of)?;
-    if let Some(filled) = filled.filter(|_| !quiet) {
-        remark(&filled, err)?;
-    }
+    let found = answered(
+        study.name(),
+        store,
+        quiet,
+        err,
+        |control| front_of(study, &base, &space, &goals, control),
+        |store, control| store.front(study, &base, &space, &goals, control),
+    )?;
     let asked =
         Question::about(study, &base, &space, ("front", &goals), found.points).map_err(Failure::of)?;
     writeln!(

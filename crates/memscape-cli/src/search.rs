@@ -4,17 +4,15 @@ use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::{
-    Objective, Origin, Search, Store, Strategy, Table, ended_early, not_compared, nothing_found, once_each,
+    Objective, Origin, Search, Strategy, Table, ended_early, not_compared, nothing_found, once_each,
 };
 use memscape::prelude::study;
 
 use crate::args::{Kept, Sought};
 use crate::failure::Failure;
-use crate::keep::keep;
-use crate::progress::{Progress, save_when_interrupted};
+use crate::keep::{answered, keep};
 use crate::read::{check_table, read};
 use crate::show::{short, show};
-use crate::store::remark;
 
 /// What the command line says over the study file.
 pub struct Given {
@@ -51,24 +49,15 @@ pub fn search(
     question.seed = given.seed.unwrap_or(question.seed);
     let space = spec.space(study).map_err(Failure::of)?;
     let space = constraints.into_iter().fold(space, memscape::explore::Space::constraint);
-    save_when_interrupted();
-    let progress = Progress::new(study.name(), quiet);
     let base = [spec.parameters(study)];
-    let mut filled = None;
-    let found = match &kept.store {
-        None => memscape::explore::search(study, &base, &space, &question, &progress),
-        Some(folder) => Store::open(folder)
-            .and_then(|it| it.search(study, &base, &space, &question, &progress))
-            .map(|(table, done)| {
-                filled = Some(done);
-                table
-            }),
-    };
-    drop(progress);
-    let found = found.map_err(Failure::of)?;
-    if let Some(filled) = filled.filter(|_| !quiet) {
-        remark(&filled, err)?;
-    }
+    let found = answered(
+        study.name(),
+        kept.store.as_deref(),
+        quiet,
+        err,
+        |control| memscape::explore::search(study, &base, &space, &question, control),
+        |store, control| store.search(study, &base, &space, &question, control),
+    )?;
     if let Some(early) = ended_early(&found, &space, &question).filter(|_| !quiet) {
         writeln!(err, "{early}")?;
     }
