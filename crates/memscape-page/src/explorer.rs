@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use memscape_explore::{Control as Watch, DynStudy, Kind, Parameter, Parameters, Sweep, Table, value_at};
+use memscape_explore::{
+    Control as Watch, Description, DynStudy, Kind, Parameter, Parameters, Sweep, Table, value_at,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -71,20 +73,9 @@ impl Explorer {
                 "value": values.get(&it.path).unwrap_or(&it.default), "default": it.default,
             })
         };
-        let aim = self.study.laws().aim;
-        json!({
-            "view": "study",
-            "study": description.name,
-            "summary": description.summary,
-            "parameters": description.parameters.iter().map(field).collect::<Vec<_>>(),
-            "columns": description.columns,
-            "aim": aim.map(|it| json!({ "column": it.column, "more_is_better": it.more_is_better })),
-            "sums": sums(self.study),
-            "headline": headline(self.study),
-            "given": self.given,
-            "curve": self.curve.clone().or_else(|| first_curve(&description.parameters)),
-            "look": look(),
-        })
+        let fields: Vec<Value> = description.parameters.iter().map(field).collect();
+        let curve = self.curve.clone().or_else(|| first_curve(&description.parameters));
+        frame(self.study, &description, &fields, &self.given, curve.as_deref(), None)
     }
 
     /// Answers a question of the form `{"parameters": {...}}` with `row` or `error` and the
@@ -195,6 +186,35 @@ impl Explorer {
     }
 }
 
+/// What the module draws a form from.
+pub(crate) fn frame(
+    study: &dyn DynStudy,
+    description: &Description,
+    fields: &[Value],
+    given: &Parameters,
+    curve: Option<&str>,
+    grid: Option<Value>,
+) -> Value {
+    let aim = study.laws().aim;
+    let mut frame = json!({
+        "view": "study",
+        "study": description.name,
+        "summary": description.summary,
+        "parameters": fields,
+        "columns": description.columns,
+        "aim": aim.map(|it| json!({ "column": it.column, "more_is_better": it.more_is_better })),
+        "sums": sums(study),
+        "headline": headline(study),
+        "given": given,
+        "curve": curve,
+    });
+    if let Some(grid) = grid {
+        frame["grid"] = grid;
+    }
+    frame["look"] = look();
+    frame
+}
+
 /// A number that more of makes better or worse: the first one of which the study says so.
 fn first_curve(parameters: &[Parameter]) -> Option<String> {
     let matters = |it: &&Parameter| {
@@ -219,12 +239,12 @@ impl Watch for Patience {
 }
 
 /// Which columns are the sum of which.
-pub(crate) fn sums(study: &dyn DynStudy) -> Value {
+fn sums(study: &dyn DynStudy) -> Value {
     study.sums().iter().map(|(whole, parts)| json!({ "whole": whole, "parts": parts })).collect()
 }
 
 /// The columns that say most: the one that matters, then the first ones that are no parts.
-pub(crate) fn headline(study: &dyn DynStudy) -> Vec<String> {
+fn headline(study: &dyn DynStudy) -> Vec<String> {
     let aim = study.laws().aim.map(|it| it.column.to_owned());
     let is_part = |name: &str| study.sums().iter().any(|(_, parts)| parts.contains(&name));
     let columns = study.describe().columns.into_iter().map(|it| it.name);

@@ -4,8 +4,7 @@ use memscape_explore::{Column, Control, DynStudy, Kind, Parameter, Parameters, S
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::explorer::{errors, flat, headline, sums};
-use crate::look::look;
+use crate::explorer::{errors, flat, frame};
 use crate::steps::Control as Field;
 
 /// A page of some megabytes.
@@ -99,25 +98,15 @@ fn spec(study: &dyn DynStudy, base: &Parameters, axes: &[Axis], table: &Table) -
         };
         columns.insert(it.name.clone(), values);
     }
-    let aim = study.laws().aim;
-    Ok(json!({
-        "view": "study",
-        "study": description.name,
-        "summary": description.summary,
-        "parameters": axes.iter().map(field).collect::<Vec<_>>(),
-        "columns": description.columns,
-        "aim": aim.map(|it| json!({ "column": it.column, "more_is_better": it.more_is_better })),
-        "sums": sums(study),
-        "headline": headline(study),
-        "given": base,
-        "curve": axes.first().map(|it| &it.path),
-        "grid": {
-            "axes": axes.iter().map(|it| json!({ "path": it.path, "values": it.values, "first": it.first })).collect::<Vec<_>>(),
-            "columns": columns,
-            "errors": errors(table)?,
-        },
-        "look": look(),
-    }))
+    let axis = |it: &Axis| json!({ "path": it.path, "values": it.values, "first": it.first });
+    let grid = json!({
+        "axes": axes.iter().map(axis).collect::<Vec<_>>(),
+        "columns": columns,
+        "errors": errors(table)?,
+    });
+    let fields: Vec<Value> = axes.iter().map(field).collect();
+    let curve = axes.first().map(|it| it.path.as_str());
+    Ok(frame(study, &description, &fields, base, curve, Some(grid)))
 }
 
 /// The axes of a table whose rows are all combinations of their values, the last axis fastest.
