@@ -25,8 +25,7 @@ pub const PAPERS: &[Paper] = &[
 /// # Errors
 /// [`Error::Unknown`] suggests the nearest.
 pub fn paper(id: &str) -> Result<&'static Paper, Error> {
-    let found = PAPERS.iter().find(|it| it.id == id);
-    found.ok_or_else(|| Unknown::new("paper", id, PAPERS.iter().map(|it| it.id)).into())
+    Ok(Unknown::find("paper", id, PAPERS, |it| it.id)?)
 }
 
 /// Every experiment, paper by paper.

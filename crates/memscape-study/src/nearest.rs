@@ -118,6 +118,29 @@ impl Unknown {
         Self { what: what.into(), name, nearest, known: known.into_iter().map(str::to_owned).collect() }
     }
 
+    /// The one of these that has this name.
+    ///
+    /// ```
+    /// # use memscape_study::Unknown;
+    /// let models = [("opt-66b", 64), ("opt-6.7b", 32)];
+    /// assert_eq!(Unknown::find("model", "opt-66b", models, |it| it.0).map(|it| it.1), Ok(64));
+    /// let error = Unknown::find("model", "opt-6.6b", models, |it| it.0).unwrap_err();
+    /// assert_eq!(error.to_string(), "there is no model `opt-6.6b`; did you mean `opt-6.7b`?");
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unknown`] suggests the nearest.
+    pub fn find<'a, T: Copy>(
+        what: &str,
+        name: &str,
+        all: impl IntoIterator<Item = T>,
+        name_of: impl Fn(T) -> &'a str,
+    ) -> Result<T, Self> {
+        let all: Vec<T> = all.into_iter().collect();
+        let found = all.iter().copied().find(|it| name_of(*it) == name);
+        found.ok_or_else(|| Self::new(what, name, all.into_iter().map(name_of)))
+    }
+
     /// The end of the message: `; did you mean ...?`, or what there is.
     #[must_use]
     pub fn hint(&self) -> String {

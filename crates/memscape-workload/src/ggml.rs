@@ -212,8 +212,7 @@ impl FromStr for GgmlType {
     type Err = Unknown;
 
     fn from_str(name: &str) -> Result<Self, Unknown> {
-        let found = Self::ALL.iter().find(|it| it.name() == name).copied();
-        found.ok_or_else(|| Unknown::new("ggml type", name, Self::ALL.iter().map(|it| it.name())))
+        Unknown::find("ggml type", name, Self::ALL.iter().copied(), Self::name)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A search: what is looked for, where, how and how long.
 
+use memscape_study::Unknown;
 use memscape_study::random::Key;
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +83,7 @@ impl Strategy {
     /// # Errors
     /// [`Error::Unknown`] suggests the nearest.
     pub fn named(name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == name);
-        let unknown = || memscape_study::Unknown::new("method", name, Self::ALL.iter().map(|it| it.name()));
-        found.ok_or_else(|| unknown().into())
+        Ok(Unknown::find("method", name, Self::ALL, Self::name)?)
     }
 
     /// Whether it takes one objective only.

@@ -1,5 +1,6 @@
 //! A question about which parameters matter.
 
+use memscape_study::Unknown;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -46,9 +47,7 @@ impl SensitivityMethod {
     /// # Errors
     /// [`Error::Unknown`] suggests the nearest.
     pub fn named(name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == name);
-        let unknown = || memscape_study::Unknown::new("method", name, Self::ALL.iter().map(|it| it.name()));
-        found.ok_or_else(|| unknown().into())
+        Ok(Unknown::find("method", name, Self::ALL, Self::name)?)
     }
 }
 

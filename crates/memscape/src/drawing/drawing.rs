@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use memscape_explore::Table;
 use memscape_papers::Error;
 use memscape_plot::{Reference, Style};
+use memscape_study::Unknown;
 use serde::{Deserialize, Serialize};
 
 use super::labels::{Prefix, counted_label, short_label, unit};
@@ -270,10 +271,7 @@ impl Kind {
     /// # Errors
     /// [`Error::Unknown`] suggests the nearest.
     pub fn named(name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == name);
-        let unknown =
-            || memscape_study::Unknown::new("kind of figure", name, Self::ALL.iter().map(|it| it.name()));
-        found.ok_or_else(|| unknown().into())
+        Ok(Unknown::find("kind of figure", name, Self::ALL, Self::name)?)
     }
 }
 
