@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::toy::READ;
+use crate::toy::{READ, axes};
 use crate::{Column, Control, DynStudy, Error, Method, Parameters, Sample, Sweep, Table};
 
 fn parameters(value: &Value) -> Parameters {
@@ -314,26 +314,6 @@ fn a_cancelled_sweep_is_a_prefix() {
         let prefix = whole.frame().head(Some(part.height()));
         assert!(prefix.equals_missing(part.frame()));
     }
-}
-
-fn axis(path: &'static str, values: Vec<Value>) -> impl Strategy<Value = (&'static str, Vec<Value>)> {
-    let count = values.len();
-    (proptest::sample::subsequence(values, 1..=count)).prop_shuffle().prop_map(move |it| (path, it))
-}
-
-fn axes() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
-    let all = (
-        axis("hardware", vec![json!("old"), json!("new"), json!("none"), json!({ "rows": 5 })]),
-        axis("memory", vec![json!("slow"), json!({ "trp_ns": 3 }), json!("fast")]),
-        axis("memory.banks", vec![json!(0), json!(1), json!(2), json!(7.0), json!(-1), json!("x")]),
-        axis("memory.trcd_ns", vec![json!(0), json!(1.5), json!(-3), Value::Null]),
-        axis("mode", vec![json!("in-turn"), json!("all-at-once"), json!("both"), json!(true)]),
-        axis("scale", vec![Value::Null, json!(2), json!(0.25), json!(1e308)]),
-        axis("cache.ways", vec![json!(1), json!(0), json!(300)]),
-    );
-    all.prop_flat_map(|(a, b, c, d, e, f, g)| {
-        proptest::sample::subsequence(vec![a, b, c, d, e, f, g], 1..=4).prop_shuffle()
-    })
 }
 
 proptest! {

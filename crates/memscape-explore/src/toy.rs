@@ -6,8 +6,10 @@ use memscape_study::{
     AnyCatalog, Calibration, Catalog, Nested, Recorder, Slot, Span, Study, StudyError, StudyVisitor, System,
 };
 use memscape_units::Nanoseconds;
+use proptest::strategy::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::Entry;
 
@@ -230,4 +232,25 @@ impl Study for Read {
     fn slots() -> Vec<Slot> {
         vec![Slot::whole("hardware", &MACHINES, "old"), Slot::part("memory", &MEMORIES, "slow")]
     }
+}
+
+fn values(path: &'static str, values: Vec<Value>) -> impl Strategy<Value = (&'static str, Vec<Value>)> {
+    let count = values.len();
+    proptest::sample::subsequence(values, 1..=count).prop_shuffle().prop_map(move |it| (path, it))
+}
+
+/// Some of its axes in any order, with values of which some are refused.
+pub(crate) fn axes() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
+    let all = (
+        values("hardware", vec![json!("old"), json!("new"), json!("none"), json!({ "rows": 5 })]),
+        values("memory", vec![json!("slow"), json!({ "trp_ns": 3 }), json!("fast")]),
+        values("memory.banks", vec![json!(0), json!(1), json!(2), json!(7.0), json!(-1), json!("x")]),
+        values("memory.trcd_ns", vec![json!(0), json!(1.5), json!(-3), Value::Null]),
+        values("mode", vec![json!("in-turn"), json!("all-at-once"), json!("both"), json!(true)]),
+        values("scale", vec![Value::Null, json!(2), json!(0.25), json!(1e308)]),
+        values("cache.ways", vec![json!(1), json!(0), json!(300)]),
+    );
+    all.prop_flat_map(|(a, b, c, d, e, f, g)| {
+        proptest::sample::subsequence(vec![a, b, c, d, e, f, g], 1..=4).prop_shuffle()
+    })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proptest::prelude::*;
+use proptest::prelude::ProptestConfig;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::space::{Range, Space};
 use crate::study_file::StudyFile;
 use crate::sweep::Sweep;
 use crate::table::Table;
-use crate::toy::READ;
+use crate::toy::{READ, axes};
 
 /// A store in a folder of its own, which is gone when it is dropped.
 struct Kept {
@@ -487,26 +487,6 @@ fn a_folder_of_something_else_is_no_store() {
     let store = Store::open(path("new/runs")).unwrap();
     assert!(store.fill(&READ, &Sweep::default().axis("memory.bank", [1]), &()).is_err());
     assert_eq!(fs::read_dir(path("new/runs")).unwrap().count(), 1);
-}
-
-fn values(path: &'static str, values: Vec<Value>) -> impl Strategy<Value = (&'static str, Vec<Value>)> {
-    let count = values.len();
-    proptest::sample::subsequence(values, 1..=count).prop_shuffle().prop_map(move |it| (path, it))
-}
-
-fn axes() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
-    let all = (
-        values("hardware", vec![json!("old"), json!("new"), json!("none"), json!({ "rows": 5 })]),
-        values("memory", vec![json!("slow"), json!({ "trp_ns": 3 }), json!("fast")]),
-        values("memory.banks", vec![json!(0), json!(1), json!(2), json!(7.0), json!(-1), json!("x")]),
-        values("memory.trcd_ns", vec![json!(0), json!(1.5), json!(-3), Value::Null]),
-        values("mode", vec![json!("in-turn"), json!("all-at-once"), json!("both"), json!(true)]),
-        values("scale", vec![Value::Null, json!(2), json!(0.25), json!(1e308)]),
-        values("cache.ways", vec![json!(1), json!(0), json!(300)]),
-    );
-    all.prop_flat_map(|(a, b, c, d, e, f, g)| {
-        proptest::sample::subsequence(vec![a, b, c, d, e, f, g], 1..=4).prop_shuffle()
-    })
 }
 
 /// Whatever is asked after whatever else, the answers are those of a sweep without a store.
