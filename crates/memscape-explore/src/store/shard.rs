@@ -33,6 +33,19 @@ pub(crate) struct Shard {
     pub(crate) part: bool,
 }
 
+/// What is in a folder, by name; nothing if there is no such folder.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::file(folder, &error)),
+    };
+    let paths = entries.map(|it| it.map(|it| it.path())).collect::<Result<Vec<_>, _>>();
+    let mut paths = paths.map_err(|it| Error::file(folder, &it))?;
+    paths.sort_unstable();
+    Ok(paths)
+}
+
 /// Why a shard is not read.
 pub(crate) enum Unread {
     /// Another process has removed it.
@@ -45,15 +58,7 @@ pub(crate) enum Unread {
 impl Shard {
     /// All in a folder, by name; none if there is no such folder.
     pub(crate) fn all(folder: &Path) -> Result<Vec<Self>, Error> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::file(folder, &error)),
-        };
-        let paths = entries.map(|it| it.map(|it| it.path())).collect::<Result<Vec<_>, _>>();
-        let mut paths = paths.map_err(|it| Error::file(folder, &it))?;
-        paths.sort_unstable();
-        Ok(paths.into_iter().filter_map(Self::of).collect())
+        Ok(entries(folder)?.into_iter().filter_map(Self::of).collect())
     }
 
     /// The shard that a file's name says it is.

@@ -8,7 +8,7 @@ use memscape_study::Unknown;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{self, Manifest};
-use super::shard::{Shard, Unread};
+use super::shard::{Shard, Unread, entries};
 use crate::control::Control;
 use crate::error::Error;
 use crate::given::read_text;
@@ -270,19 +270,8 @@ impl Store {
 
     /// The folders in a folder, by name; none if it is not there.
     pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::file(folder, &error)),
-        };
-        let mut all = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|it| Error::file(folder, &it))?.path();
-            if path.is_dir() {
-                all.push(path);
-            }
-        }
-        all.sort_unstable();
+        let mut all = entries(folder)?;
+        all.retain(|it| it.is_dir());
         Ok(all)
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::manifest::Manifest;
-use super::shard::Shard;
+use super::shard::{Shard, entries};
 use super::store::{DAMAGED, Run, Store};
 use crate::control::Control;
 use crate::error::Error;
@@ -93,7 +93,7 @@ impl Store {
                     remove_file(&shard.path, &mut freed)?;
                 }
             }
-            for path in files(&folder)? {
+            for path in entries(&folder)? {
                 let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
                 if name.starts_with(".memscape-") && is_left(&path) {
                     remove_file(&path, &mut freed)?;
@@ -109,18 +109,9 @@ fn is_left(path: &Path) -> bool {
     changed.is_ok_and(|it| SystemTime::now().duration_since(it).is_ok_and(|it| it > LEFT))
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let bad = |it: std::io::Error| Error::file(folder, &it);
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|it| it.map(|it| it.path()).map_err(bad)).collect(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(bad(error)),
-    }
-}
-
 /// A folder that has files only.
 fn remove_folder(folder: &Path, freed: &mut Freed) -> Result<(), Error> {
-    let all = files(folder)?;
+    let all = entries(folder)?;
     if !folder.is_dir() {
         return Ok(());
     }
