@@ -179,7 +179,7 @@ impl Limits {
         }
         match (self, value) {
             (Self::Number { whole, low, high, multiple }, _) => {
-                let Some(number) = number(value) else { return Ok(()) };
+                let Some(number) = value.as_f64() else { return Ok(()) };
                 if !self.forbid(number) {
                     return Ok(());
                 }
@@ -216,7 +216,7 @@ impl Limits {
 
     fn is_of_type(&self, value: &Node) -> bool {
         match self {
-            Self::Number { .. } => number(value).is_some(),
+            Self::Number { .. } => value.as_f64().is_some(),
             Self::Text(_) => matches!(value, Node::Text(_)),
             Self::List(..) => matches!(value, Node::List(_)),
             // Of variants, the one that is meant.
@@ -255,16 +255,6 @@ impl Length {
 
 fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { join(path, name) }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53, or the ends of a type")]
-fn number(value: &Node) -> Option<f64> {
-    match value {
-        Node::Int(it) => Some(*it as f64),
-        Node::UInt(it) => Some(*it as f64),
-        Node::Float(it) => Some(*it),
-        _ => None,
-    }
 }
 
 fn is_multiple(number: f64, of: Option<f64>) -> bool {

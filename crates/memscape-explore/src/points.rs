@@ -21,6 +21,14 @@ pub(crate) struct Answered {
     pub(crate) values: Vec<f64>,
 }
 
+impl Answered {
+    /// Judges the answer of the next row.
+    fn judge(&mut self, judge: &Judge<'_>, cursor: &Cursor<'_>, row: usize) {
+        self.verdicts.push(judge.verdict(cursor, &self.columns, row, &mut self.values));
+        self.values.resize((row + 1) * judge.goals(), 0.0);
+    }
+}
+
 /// Answers and judges points, on all threads.
 pub(crate) fn answered(plan: &Plan<'_>, asker: &Asker<'_>, judge: &Judge<'_>, points: &[Point]) -> Answered {
     let chunk = points.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, 1024);
@@ -42,8 +50,7 @@ pub(crate) fn judged(plan: &Plan<'_>, judge: &Judge<'_>, points: &[Point], colum
     let mut cursor = Cursor::at(plan, first.to_vec());
     for (row, point) in points.iter().enumerate() {
         cursor.go(point);
-        done.verdicts.push(judge.verdict(&cursor, &done.columns, row, &mut done.values));
-        done.values.resize((row + 1) * judge.goals(), 0.0);
+        done.judge(judge, &cursor, row);
     }
     done
 }
@@ -55,8 +62,7 @@ fn answered_here(plan: &Plan<'_>, asker: &Asker<'_>, judge: &Judge<'_>, points: 
     for (row, point) in points.iter().enumerate() {
         cursor.go(point);
         asker.push(&mut cursor, &mut done.columns);
-        done.verdicts.push(judge.verdict(&cursor, &done.columns, row, &mut done.values));
-        done.values.resize((row + 1) * judge.goals(), 0.0);
+        done.judge(judge, &cursor, row);
     }
     done
 }

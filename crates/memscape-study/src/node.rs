@@ -105,6 +105,18 @@ impl Node {
         path.split('.').try_fold(self, Self::child)
     }
 
+    /// The number that it is, if it is one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "as JSON reads a number")]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Node::Int(it) => Some(*it as f64),
+            Node::UInt(it) => Some(*it as f64),
+            Node::Float(it) => Some(*it),
+            _ => None,
+        }
+    }
+
     /// Which child to take at each level to get to `path`.
     #[must_use]
     pub fn route(&self, path: &str) -> Option<Vec<usize>> {

@@ -86,16 +86,9 @@ fn digit(dimension: &Dimension, place: f64) -> u64 {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only compared")]
 fn is_ordered(dimension: &Dimension) -> bool {
     let Some(Values::Listed { nodes, .. }) = dimension.axes.first().map(|it| &it.values) else { return true };
-    let number = |it: &Node| match it {
-        Node::Int(it) => Some(*it as f64),
-        Node::UInt(it) => Some(*it as f64),
-        Node::Float(it) => Some(*it),
-        _ => None,
-    };
-    let Some(numbers) = nodes.iter().map(number).collect::<Option<Vec<f64>>>() else { return false };
+    let Some(numbers) = nodes.iter().map(Node::as_f64).collect::<Option<Vec<f64>>>() else { return false };
     numbers.len() > 2
         && (numbers.is_sorted_by(|one, other| one < other) || numbers.is_sorted_by(|one, other| one > other))
 }

@@ -85,7 +85,7 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
         let (slot, preset, below) = told_by(&standing, &path, &nominal).next()?;
         // A number that stands with its own factor is as sure as that says here.
         let within = path.strip_suffix(".value").and_then(|it| tree.at(&format!("{it}.within")));
-        let spread = match (within.and_then(|it| Value::from(it).as_f64()), nominal.as_f64()) {
+        let spread = match (within.and_then(Node::as_f64), nominal.as_f64()) {
             (Some(within), Some(value)) if within > 1.0 && value > 0.0 => {
                 Some(Spread::Between(value / within, value * within))
             }
