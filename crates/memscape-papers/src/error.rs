@@ -87,4 +87,9 @@ impl Error {
     pub(crate) fn file(path: &std::path::Path, problem: &impl ToString) -> Self {
         Self::File { path: path.to_owned(), problem: problem.to_string() }
     }
+
+    /// What a model says that was asked without a sweep.
+    pub(crate) fn no_answer(error: impl std::fmt::Display) -> Self {
+        memscape_explore::Error::NoAnswer(error.to_string()).into()
+    }
 }

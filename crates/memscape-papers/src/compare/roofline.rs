@@ -7,7 +7,7 @@ use memscape_plot::{Axis, Figure, Fill, Lines};
 use memscape_study::{Bound, Limited, Preset};
 use memscape_systems::compare::{Workload, bounds, platforms};
 use memscape_systems::platform::Platform;
-use memscape_workload::{Format, Operator, OperatorError, Projections};
+use memscape_workload::{Format, Operator, Projections};
 
 use super::common::{MODEL, ask, colour, machines_with, question};
 use crate::error::Error;
@@ -32,7 +32,6 @@ fn passes(changed: &Parameters) -> Result<Vec<Pass>, Error> {
     let own = ["prompt_tokens", "generated_tokens", "batch"];
     let asked = question(Workload::of(MODEL), changed, &own)?;
     let model = asked.model()?;
-    let no_answer = |it: OperatorError| memscape_explore::Error::NoAnswer(it.to_string());
     let pass = |name, question, operators: &[Operator], time| Pass {
         name,
         question,
@@ -42,13 +41,13 @@ fn passes(changed: &Parameters) -> Result<Vec<Pass>, Error> {
     };
     let mut all = Vec::new();
     for tokens in PROMPTS {
-        let operators = model.prefill_operators(tokens, Projections::Merged).map_err(no_answer)?;
+        let operators = model.prefill_operators(tokens, Projections::Merged).map_err(Error::no_answer)?;
         let question = Workload { prompt_tokens: tokens, generated_tokens: 1, ..asked.clone() };
         all.push(pass("prompt", question, &operators, ("ttft_s", 1.0)));
     }
     let (prompt_tokens, generated_tokens) = TOKEN;
     let context = prompt_tokens + generated_tokens / 2;
-    let operators = model.decode_operators(context, Projections::Merged).map_err(no_answer)?;
+    let operators = model.decode_operators(context, Projections::Merged).map_err(Error::no_answer)?;
     let question = Workload { prompt_tokens, generated_tokens, ..asked.clone() };
     all.push(pass("token", question, &operators, ("token_ns", 1e-9)));
     Ok(all)

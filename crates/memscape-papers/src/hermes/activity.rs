@@ -109,10 +109,7 @@ pub fn table4b(changed: &Parameters) -> Result<Table, Error> {
         density: activity.density,
         ..InferenceStudy::default()
     };
-    let law = base
-        .activity
-        .at(base.activity.relufied_density.as_f64())
-        .map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
+    let law = base.activity.at(base.activity.relufied_density.as_f64()).map_err(Error::no_answer)?;
     let source =
         Synthetic { law, layers: 40, neurons: [5120, 13824], prefill: 1, decode: 1024, seed: activity.seed };
     let bits = LAYERS_4B.map(|it| source.bits(BlockKind::Mlp, it, 0));

@@ -49,10 +49,7 @@ struct Block {
 impl Block {
     /// Neurons of Llama-2-13B that are active at some of the tokens and at some not.
     fn of(study: &InferenceStudy) -> Result<Self, Error> {
-        let law = study
-            .activity
-            .at(study.activity.relufied_density.as_f64())
-            .map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
+        let law = study.activity.at(study.activity.relufied_density.as_f64()).map_err(Error::no_answer)?;
         let source = Synthetic {
             law,
             layers: 40,

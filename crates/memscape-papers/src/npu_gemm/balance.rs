@@ -23,7 +23,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         parameters.insert("device".to_owned(), npu.into());
         parameters.insert("precision".to_owned(), precision.into());
         let study: BalanceStudy = read(&parameters)?;
-        let trace = study.trace().map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
+        let trace = study.trace().map_err(Error::no_answer)?;
         points(npu, precision, &trace)
     }))
 }

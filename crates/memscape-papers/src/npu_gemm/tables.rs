@@ -69,8 +69,8 @@ fn by_rule(changed: &Parameters, npu: &str, precision: &str, design: &Design) ->
     parameters.extend([("device".to_owned(), json!(npu)), ("precision".to_owned(), json!(precision))]);
     let study: BalanceStudy = read(&parameters)?;
     let tile = design.parameters.tile();
-    let kernel = Kernel::new(&study.device, study.precision, tile, study.output_buffers)
-        .map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
+    let kernel =
+        Kernel::new(&study.device, study.precision, tile, study.output_buffers).map_err(Error::no_answer)?;
     Ok(study.saturated(kernel).map(|it| it.design.k_mt))
 }
 

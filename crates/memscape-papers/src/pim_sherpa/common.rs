@@ -60,11 +60,6 @@ pub fn with(changed: &Parameters, path: &str, value: impl Into<serde_json::Value
     all
 }
 
-/// What a model says that was asked without a sweep.
-pub fn no_answer(error: impl std::fmt::Display) -> Error {
-    memscape_explore::Error::NoAnswer(error.to_string()).into()
-}
-
 /// `llama-3.2-1b` as figures print it.
 pub fn title(model: &str) -> String {
     let spelled = [("llama-", "Llama "), ("qwen3-", "Qwen3 "), ("gemma-3-", "Gemma 3 ")];

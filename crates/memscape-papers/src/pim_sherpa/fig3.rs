@@ -13,7 +13,6 @@ use memscape_ondevice::mapping::layout::{HostOrder, Layout, Placement};
 use memscape_plot::{Figure, Tile, TileGrid};
 use memscape_workload::{Element, Gemv};
 
-use super::common::no_answer;
 use crate::error::Error;
 use crate::sweeps::distinct;
 
@@ -27,14 +26,14 @@ const ORDERS: [(&str, &str); 2] = [
 pub fn table(_: &Parameters) -> Result<Table, Error> {
     let one = NonZeroU32::MIN;
     let pim = PimBlocks { input_registers: one, output_registers: one, banks_per_block: one };
-    let matrix = Gemv::new(DIMS.banks * LANES, DIMS.columns).map_err(no_answer)?;
+    let matrix = Gemv::new(DIMS.banks * LANES, DIMS.columns).map_err(Error::no_answer)?;
     let bits = LANES * Element::Bf16.bits();
-    let layout =
-        Layout::on(DIMS, bits, matrix, Element::Bf16, Placement::ColumnBursts, &pim, 0).map_err(no_answer)?;
+    let layout = Layout::on(DIMS, bits, matrix, Element::Bf16, Placement::ColumnBursts, &pim, 0)
+        .map_err(Error::no_answer)?;
     let (mut orders, mut layouts) = (Vec::new(), Vec::new());
     let mut numbers: [Vec<Option<i64>>; 5] = Default::default();
     for (name, text) in ORDERS {
-        let map = text.parse::<MapText>().and_then(|it| it.map(DIMS)).map_err(no_answer)?;
+        let map = text.parse::<MapText>().and_then(|it| it.map(DIMS)).map_err(Error::no_answer)?;
         for (kind, pim_aware) in [("host-friendly", false), ("PIM-aware", true)] {
             for burst in 0..layout.line_bursts() {
                 for line in 0..layout.lines() {

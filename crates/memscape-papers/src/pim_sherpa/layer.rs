@@ -7,7 +7,6 @@ use memscape_ondevice::mapping::stages::layer_matrices;
 use memscape_plot::{Busy, Figure, Gantt};
 use memscape_study::TimelineSpan;
 
-use super::common::no_answer;
 use crate::error::Error;
 use crate::sweeps::for_study;
 
@@ -25,8 +24,8 @@ const WORK: [(&str, &str, &str); 3] = [
 /// The layer's busy spans of a `ondevice.prefill` with these parameters.
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let study: PrefillStudy = read(&for_study("ondevice.prefill", changed)?)?;
-    let matrices = layer_matrices(&study.model).map_err(no_answer)?;
-    let timeline = study.timeline().map_err(no_answer)?;
+    let matrices = layer_matrices(&study.model).map_err(Error::no_answer)?;
+    let timeline = study.timeline().map_err(Error::no_answer)?;
     let spans: Vec<_> = timeline.spans.iter().filter(|it| detail(it, "layer") == Some(LAYER)).collect();
     let zero = spans.iter().map(|it| it.start).min().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "picoseconds of a layer")]
@@ -75,7 +74,7 @@ pub fn plot(table: &Table, caption: &str, until: f64, copied: fn(&str) -> &str) 
     let kind = |work: &str| {
         let known = WORK.iter().position(|it| it.1 == work);
         known.ok_or_else(|| {
-            no_answer(format!("`{work}` is no kind of work; there are copy, GEMM and attention"))
+            Error::no_answer(format!("`{work}` is no kind of work; there are copy, GEMM and attention"))
         })
     };
     let name = |matrix: &str| match matrix {

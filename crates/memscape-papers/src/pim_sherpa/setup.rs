@@ -5,7 +5,6 @@ use memscape_ondevice::{GemvStudy, InferenceStudy};
 use memscape_study::Study;
 use memscape_workload::Model;
 
-use super::common::no_answer;
 use crate::error::Error;
 use crate::quantities;
 
@@ -14,9 +13,12 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: InferenceStudy = read(changed)?;
     let (memory, cpu, pim) = (&phone.memory, &phone.cpu, &phone.pim);
     let gemv = GemvStudy::default();
-    let gain =
-        GemvStudy { memory: *memory, pim: *pim, ..gemv }.answer().map_err(no_answer)?.peak_bandwidth_gain;
-    let hidden = |name: &str| Ok::<_, Error>(f64::from(Model::named(name).map_err(no_answer)?.hidden_size));
+    let gain = GemvStudy { memory: *memory, pim: *pim, ..gemv }
+        .answer()
+        .map_err(Error::no_answer)?
+        .peak_bandwidth_gain;
+    let hidden =
+        |name: &str| Ok::<_, Error>(f64::from(Model::named(name).map_err(Error::no_answer)?.hidden_size));
     let rows = [
         ("peak bandwidth", memory.peak_gb_s().as_f64(), "GB/s"),
         ("bf16 compute", cpu.peak_gflops(), "GFLOPS"),

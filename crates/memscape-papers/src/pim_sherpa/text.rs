@@ -9,7 +9,7 @@ use memscape_study::Study;
 use memscape_workload::Model;
 use std::num::NonZeroU64;
 
-use super::common::{MODELS, no_answer, title};
+use super::common::{MODELS, title};
 use crate::error::Error;
 use crate::sweeps::for_study;
 
@@ -26,12 +26,12 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: PrefillStudy = read(&for_study("ondevice.prefill", changed)?)?;
     let answer = |model: &str, scheme, tokens: u64| -> Result<PrefillAnswer, Error> {
         let study = PrefillStudy {
-            model: Model::named(model).map_err(no_answer)?,
+            model: Model::named(model).map_err(Error::no_answer)?,
             scheme,
             prompt_tokens: NonZeroU64::new(tokens).unwrap_or(NonZeroU64::MIN),
             ..phone.clone()
         };
-        study.answer().map_err(no_answer)
+        study.answer().map_err(Error::no_answer)
     };
     let mut rows: Vec<Row> = Vec::new();
     for model in MODELS {
@@ -59,7 +59,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         }
     }
     let phone_intensity = answer(MODELS[0], Scheme::Ddb, 1)?.flop_per_byte;
-    let edge = HOSTS.find("jetson-agx-orin-gpu").map_err(no_answer)?.parameters.flop_per_byte;
+    let edge = HOSTS.find("jetson-agx-orin-gpu").map_err(Error::no_answer)?.parameters.flop_per_byte;
     let growth = LONG_PROMPT / (edge / phone_intensity);
     rows.push(("growth of prompts over that of FLOP per byte", "any".to_owned(), growth, "×"));
     let texts = |pick: &dyn Fn(&Row) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());

@@ -29,11 +29,6 @@ impl Machine {
     }
 }
 
-/// What a model says that was asked without a sweep.
-pub fn no_answer(error: impl std::fmt::Display) -> Error {
-    memscape_explore::Error::NoAnswer(error.to_string()).into()
-}
-
 /// One choice: what the heuristic takes, and what the best does.
 pub struct Case {
     pub machine: &'static str,

@@ -10,7 +10,7 @@ use memscape_study::Study;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::common::{Case, Machine, machine, no_answer, spread, table as rows};
+use super::common::{Case, Machine, machine, spread, table as rows};
 use crate::error::Error;
 use crate::sets::note;
 
@@ -85,11 +85,11 @@ fn case(
     study: &InferenceStudy,
     partition: &PartitionStudy,
 ) -> Result<Found, Error> {
-    let asked = PARTITIONED.contains(&model).then(|| partition.answer().map_err(no_answer));
+    let asked = PARTITIONED.contains(&model).then(|| partition.answer().map_err(Error::no_answer));
     let gap = asked.transpose()?.map(|it| 100.0 * it.gap);
     let time = |(strategy, exchange)| {
         let study = InferenceStudy { strategy, exchange, ..study.clone() };
-        Ok::<_, Error>(study.answer().map_err(no_answer)?.headline.token_ns)
+        Ok::<_, Error>(study.answer().map_err(Error::no_answer)?.headline.token_ns)
     };
     let chosen_ns = time(PRINTED)?;
     let mut best = (chosen_ns, PRINTED);

@@ -14,7 +14,7 @@ use memscape_workload::Model;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::common::{Case, no_answer, spread, table as rows};
+use super::common::{Case, spread, table as rows};
 use crate::error::Error;
 use crate::sets::note;
 use crate::sweeps::for_preset;
@@ -71,10 +71,10 @@ fn balance(changed: &Parameters, machine: &Machine) -> Result<BalanceStudy, Erro
 /// A prompt's products with the design that balances this machine.
 fn balanced(changed: &Parameters, machine: &Machine) -> Result<WorkloadStudy, Error> {
     let balance = balance(changed, machine)?;
-    let found = balance.answer().map_err(no_answer)?;
+    let found = balance.answer().map_err(Error::no_answer)?;
     let side = |it: u32| {
         let side = u16::try_from(it).ok().and_then(NonZeroU16::new);
-        side.ok_or_else(|| no_answer(format!("no tile has a side of {it}")))
+        side.ok_or_else(|| Error::no_answer(format!("no tile has a side of {it}")))
     };
     let BalanceStudy { device, precision, b_layout, output_buffers, .. } = balance;
     let BalanceStudy { l1_rule, bd_reconfiguration, bds_in_flight, engine, .. } = balance;
@@ -114,7 +114,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let cases: Vec<Case> = asked
         .into_par_iter()
         .with_max_len(1)
-        .map(|(machine, model, study)| case(machine, model, &study).map_err(no_answer))
+        .map(|(machine, model, study)| case(machine, model, &study).map_err(Error::no_answer))
         .collect::<Result<_, _>>()?;
     rows("prompt_tokens", &cases)
 }

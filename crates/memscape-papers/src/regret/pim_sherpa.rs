@@ -14,7 +14,7 @@ use memscape_study::Study;
 use memscape_workload::Model;
 use rayon::prelude::*;
 
-use super::common::{Case, no_answer, spread, table as rows};
+use super::common::{Case, spread, table as rows};
 use crate::error::Error;
 use crate::sets::note;
 use crate::sweeps::for_study;
@@ -133,7 +133,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 fn case(machine: &'static str, model: &str, study: &PrefillStudy) -> Result<Case, Error> {
     let printed = PrefillStudy { scheme: Scheme::Ddb, ff0_split: Split::Equal, ..study.clone() };
-    let chosen_s = printed.answer().map_err(no_answer)?.ttft_s;
+    let chosen_s = printed.answer().map_err(Error::no_answer)?.ttft_s;
     let mut best = (chosen_s, printed.clone());
     for choice in choices(study) {
         // A use of the cores that leaves GEMM or copies none has no answer.

@@ -13,7 +13,7 @@ use memscape_workload::Model;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::common::{Case, Machine, machine, no_answer, spread, table as rows};
+use super::common::{Case, Machine, machine, spread, table as rows};
 use crate::error::Error;
 use crate::sets::note;
 
@@ -95,7 +95,7 @@ fn cases(machine: &'static str, model: &str, study: &InferenceStudy) -> Result<V
         ..*study
     };
     let times = |it: &InferenceStudy| it.answer().map(|it| [it.headline.ttft_s * 1e9, it.headline.token_ns]);
-    let chosen = times(&ggml).map_err(no_answer)?;
+    let chosen = times(&ggml).map_err(Error::no_answer)?;
     let mut best = [(chosen[0], ggml), (chosen[1], ggml)];
     for choice in choices(study) {
         // Code that is not written for the format has no answer.
