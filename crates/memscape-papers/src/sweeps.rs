@@ -23,10 +23,15 @@ pub fn variant<const N: usize>(name: impl Into<String>, parameters: [(&'static s
 impl Variant {
     /// What is changed, with what the variant sets on top.
     pub fn of(&self, changed: &Parameters) -> Parameters {
-        let mut all = changed.clone();
-        all.extend(self.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        all
+        with(changed, self.parameters.iter().cloned())
     }
+}
+
+/// What is changed, with these set on top.
+pub fn with<'a>(changed: &Parameters, set: impl IntoIterator<Item = (&'a str, Value)>) -> Parameters {
+    let mut all = changed.clone();
+    all.extend(set.into_iter().map(|(path, value)| (path.to_owned(), value)));
+    all
 }
 
 /// Sweeps a study over `axes` once per variant. The table's first column, `series`,

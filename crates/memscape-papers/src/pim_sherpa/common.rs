@@ -6,7 +6,7 @@ use memscape_systems::study;
 use serde_json::json;
 
 use crate::error::Error;
-use crate::sweeps::{Variant, concat, for_study, variant, with_first_column};
+use crate::sweeps::{Variant, concat, for_study, variant, with, with_first_column};
 
 /// Llama 3.2 1B and 3B: the models of section 6.
 pub const MODELS: [&str; 2] = ["llama-3.2-1b", "llama-3.2-3b"];
@@ -35,7 +35,7 @@ pub fn without_cpu(changed: &Parameters) -> Parameters {
 
 /// The same of `ondevice.roofline` as Table 2 and Sec. 7 reckon.
 pub fn at_printed_peaks(changed: &Parameters) -> Parameters {
-    with(&without_cpu(changed), "overlap", "as-printed")
+    with(&without_cpu(changed), [("overlap", json!("as-printed"))])
 }
 
 /// Sweeps a study once per variant; `axes` adds what each is swept over. The
@@ -51,13 +51,6 @@ pub fn series(
         let table = study(study_name)?.sweep(&axes(Sweep::of(base)), &())?.without_errors()?;
         with_first_column(table, "series", &variant.name)
     }))
-}
-
-/// `changed` with one parameter more.
-pub fn with(changed: &Parameters, path: &str, value: impl Into<serde_json::Value>) -> Parameters {
-    let mut all = changed.clone();
-    all.insert(path.to_owned(), value.into());
-    all
 }
 
 /// `llama-3.2-1b` as figures print it.

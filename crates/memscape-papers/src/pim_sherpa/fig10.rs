@@ -3,17 +3,18 @@
 use memscape_explore::{Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Axis, Figure, Lines};
+use serde_json::json;
 
-use super::common::{MODELS, scheme, series, with};
+use super::common::{MODELS, scheme, series};
 use crate::error::Error;
-use crate::sweeps::distinct;
+use crate::sweeps::{distinct, with};
 
 /// Prompts from 32 tokens on, which the text names too.
 const TOKENS: [u32; 6] = [32, 64, 96, 128, 160, 192];
 
 fn table(changed: &Parameters, model: &str) -> Result<Table, Error> {
     let schemes = [Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
-    series("ondevice.prefill", &with(changed, "model", model), &schemes, |it| {
+    series("ondevice.prefill", &with(changed, [("model", json!(model))]), &schemes, |it| {
         it.axis("prompt_tokens", TOKENS)
     })
 }

@@ -2,20 +2,21 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
+use serde_json::json;
 
-use super::common::with;
 use super::layer;
 use crate::error::Error;
+use crate::sweeps::with;
 
 /// The longer of the two layers: both figures have one axis.
 const UNTIL_MS: f64 = 165.0;
 
 pub fn table_64(changed: &Parameters) -> Result<Table, Error> {
-    layer::table(&with(changed, "prompt_tokens", 64))
+    layer::table(&with(changed, [("prompt_tokens", json!(64))]))
 }
 
 pub fn table_128(changed: &Parameters) -> Result<Table, Error> {
-    layer::table(&with(changed, "prompt_tokens", 128))
+    layer::table(&with(changed, [("prompt_tokens", json!(128))]))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

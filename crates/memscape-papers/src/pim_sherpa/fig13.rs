@@ -3,16 +3,17 @@
 use memscape_explore::{Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, GroupedBars, Scale};
+use serde_json::json;
 
-use super::common::{MODELS, scheme, series, with};
+use super::common::{MODELS, scheme, series};
 use crate::error::Error;
-use crate::sweeps::distinct;
+use crate::sweeps::{distinct, with};
 
 const TOKENS: [u32; 3] = [64, 128, 192];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let schemes = [Scheme::CacheableGemm, Scheme::Ddb, Scheme::Owr, Scheme::NonCacheableGemm].map(scheme);
-    series("ondevice.prefill", &with(changed, "model", MODELS[1]), &schemes, |it| {
+    series("ondevice.prefill", &with(changed, [("model", json!(MODELS[1]))]), &schemes, |it| {
         it.axis("prompt_tokens", TOKENS)
     })
 }

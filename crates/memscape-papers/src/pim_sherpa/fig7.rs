@@ -2,13 +2,14 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
+use serde_json::json;
 
-use super::common::with;
 use super::layer;
 use crate::error::Error;
+use crate::sweeps::with;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    layer::table(&with(&with(changed, "scheme", "owr"), "prompt_tokens", 128))
+    layer::table(&with(changed, [("scheme", json!("owr")), ("prompt_tokens", json!(128))]))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -4,15 +4,17 @@
 use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
+use serde_json::json;
 
-use super::common::{at_printed_peaks, with};
+use super::common::at_printed_peaks;
 use crate::error::Error;
+use crate::sweeps::with;
 
 /// The first row of the table stands for 1 to 4.
 const TOKENS: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let base = with(&at_printed_peaks(changed), "host", "galaxy-s24-plus-cpu");
+    let base = with(&at_printed_peaks(changed), [("host", json!("galaxy-s24-plus-cpu"))]);
     let sweep = Sweep::of(base).axis("prompt_tokens", TOKENS);
     Ok(study("ondevice.roofline")?.sweep(&sweep, &())?.without_errors()?)
 }

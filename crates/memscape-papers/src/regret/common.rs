@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::sets::note;
-use crate::sweeps::distinct;
+use crate::sweeps::{distinct, with};
 
 /// A machine: the paper's, with what is changed of it.
 pub struct Machine {
@@ -23,9 +23,7 @@ impl Machine {
     /// What is changed of the paper's machine, with what makes it this one on top.
     pub fn of(&self, changed: &Parameters) -> Parameters {
         note(self.changed.iter().map(|it| it.0));
-        let mut all = changed.clone();
-        all.extend(self.changed.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        all
+        with(changed, self.changed.iter().cloned())
     }
 }
 

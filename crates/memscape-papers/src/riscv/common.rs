@@ -4,11 +4,11 @@ use memscape_explore::{Column, Parameters, Sweep, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use memscape_riscv::CALIBRATION;
 use memscape_systems::study;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::Error;
 use crate::sets::note;
-use crate::sweeps::{Variant, concat, distinct, for_study, with_first_column};
+use crate::sweeps::{Variant, concat, distinct, for_study, with, with_first_column};
 
 /// What stands in a table where the model says nothing.
 pub const NOTHING: &str = "n/a";
@@ -97,13 +97,6 @@ pub fn compare(
     let order: Vec<String> = table.column_names().into_iter().map(str::to_owned).collect();
     let order: Vec<&str> = std::iter::once("series").chain(order.iter().map(String::as_str)).collect();
     Ok(table.with_column("series", column)?.select(&order)?)
-}
-
-/// What is changed, with these set on top.
-pub fn with<const N: usize>(changed: &Parameters, set: [(&str, Value); N]) -> Parameters {
-    let mut all = changed.clone();
-    all.extend(set.map(|(path, value)| (path.to_owned(), value)));
-    all
 }
 
 /// A curve per series.

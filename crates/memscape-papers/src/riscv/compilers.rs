@@ -5,8 +5,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::common::{THREADS, compare, of_inference, threads_figure, with};
+use super::common::{THREADS, compare, of_inference, threads_figure};
 use crate::error::Error;
+use crate::sweeps::with;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let compilers =

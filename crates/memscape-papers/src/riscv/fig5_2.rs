@@ -5,8 +5,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::common::{THREADS, compare, curves, of_gemm, with};
+use super::common::{THREADS, compare, curves, of_gemm};
 use crate::error::Error;
+use crate::sweeps::with;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let base = with(&of_gemm(changed)?, [("m", json!(4096)), ("k", json!(4096)), ("n", json!(4096))]);

@@ -4,9 +4,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::common::{compare, curves, of_gemm, of_kernel, with};
+use super::common::{compare, curves, of_gemm, of_kernel};
 use crate::error::Error;
-use crate::sweeps::concat;
+use crate::sweeps::{concat, with};
 
 /// Numbers of columns; the thesis does not print its own.
 /// OpenBLAS overtakes the thesis' kernel near the end.

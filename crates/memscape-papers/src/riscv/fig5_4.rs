@@ -4,9 +4,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::common::{compare, curves, of_gemm, of_kernel, with};
+use super::common::{compare, curves, of_gemm, of_kernel};
 use crate::error::Error;
-use crate::sweeps::concat;
+use crate::sweeps::{concat, with};
 
 /// Rows and columns; the thesis prints 2048 alone.
 const SIZES: [u64; 5] = [1024, 2048, 4096, 8192, 16384];

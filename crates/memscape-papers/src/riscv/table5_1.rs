@@ -11,8 +11,9 @@ use memscape_riscv::graph::{Graph, SYNCS_PER_PRODUCT};
 use memscape_study::Study;
 use serde_json::json;
 
-use super::common::{NOTHING, of_inference, with};
+use super::common::{NOTHING, of_inference};
 use crate::error::Error;
+use crate::sweeps::with;
 
 /// Rows of the paper that are no step of the model: all but the last move no data.
 const NO_STEP: [&str; 5] = ["RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE", "GET_ROWS"];
