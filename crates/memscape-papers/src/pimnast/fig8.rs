@@ -1,10 +1,9 @@
 //! Fig. 8: speedup over the registers that hold inputs, and column-major order.
 
 use memscape_explore::{Parameters, Table};
-use memscape_plot::Figure;
 use serde_json::json;
 
-use super::common::{speedup_figure, suite};
+use super::common::suite;
 use crate::error::Error;
 use crate::sweeps::variant;
 
@@ -17,8 +16,4 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     };
     let column_major = variant("col-major", [("placement", json!("column-major"))]);
     suite(changed, &[column_major, registers(2), registers(8), registers(14)])
-}
-
-pub fn plot(table: &Table) -> Result<Figure, Error> {
-    speedup_figure(table)
 }

@@ -63,14 +63,14 @@ const EXPERIMENTS: &[Experiment] = &[
         "GEMV speedup over input registers",
         "OPT-125M to OPT-30B, 8-bit weights, batch 1; LPDDR5X-7500, 8 channels × 16 banks with PIM.",
         fig8::table,
-        fig8::plot,
+        common::speedup_figure,
     ),
     Experiment::new(
         "pimnast.fig9a",
         "GEMV speedup with the largest CR degree",
         "OPT-125M to OPT-30B, 8-bit weights, batch 1; LPDDR5X-7500, 8 channels × 16 banks with PIM.",
         fig9a::table,
-        fig9a::plot,
+        common::speedup_figure,
     ),
     Experiment::new(
         "pimnast.fig9b",
@@ -98,7 +98,7 @@ const EXPERIMENTS: &[Experiment] = &[
         "GEMV speedup over data formats",
         "OPT-125M to OPT-30B, batch 1; LPDDR5X-7500, 8 channels × 16 banks with PIM.",
         fig11::table,
-        fig11::plot,
+        common::speedup_figure,
     ),
     Experiment::new(
         "pimnast.fig12",
