@@ -40,8 +40,9 @@ pub use memscape_workload as workload;
 #[doc(hidden)]
 pub use serde_json;
 
+pub use crate::riscv::census::Runs;
 pub use bar::Bar;
-pub use explain::{Runs, explain_census};
+pub use explain::explain_census;
 pub use explorer::{Page, explore_page, explore_table};
 pub use find::{claims, experiment};
 pub use kept::is_stale;

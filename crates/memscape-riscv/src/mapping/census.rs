@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
+use std::ops::RangeInclusive;
 
 use memscape_workload::{Experts, Llm, Matrix, Projections};
 use schemars::JsonSchema;
@@ -327,5 +328,72 @@ impl Observed {
     pub fn explained_by(&self, run: &Run) -> bool {
         let census = Census::of(&self.model, self.projections, run);
         self.counts.iter().all(|(shape, count)| census.count(*shape) == *count)
+    }
+
+    /// The runs of this start that make exactly the observed counts, a reply after the other.
+    pub fn explained_from(&self, runs: &Runs, start: (NonZeroU32, NonZeroU64)) -> impl Iterator<Item = Run> {
+        runs.of(start).filter(move |it| self.explained_by(it))
+    }
+}
+
+/// Where to look for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runs {
+    /// How often the run is made.
+    pub repetitions: RangeInclusive<u32>,
+    /// Tokens of the prompt.
+    pub prompt_tokens: RangeInclusive<u64>,
+    /// Tokens generated.
+    pub generated_tokens: RangeInclusive<u64>,
+    /// Tokens of the warm-up; 0 without one.
+    pub warm_up_tokens: u64,
+    /// Cells that the attended part of the cache is rounded up to.
+    pub kv_padding: NonZeroU64,
+    /// Most columns of one graph.
+    pub ubatch_tokens: NonZeroU64,
+    /// Rows of the last layer.
+    pub output_rows: OutputRows,
+}
+
+/// Some seconds' work.
+const MOST_RUNS: u128 = 10_000_000;
+
+impl Runs {
+    /// # Errors
+    /// [`TooLong`] if the ranges hold over ten million.
+    pub fn check(&self) -> Result<(), TooLong> {
+        let length = |it: &RangeInclusive<u64>| u128::from(it.end().saturating_sub(*it.start())) + 1;
+        let repetitions = u64::from(*self.repetitions.start())..=u64::from(*self.repetitions.end());
+        let candidates = [&repetitions, &self.prompt_tokens, &self.generated_tokens]
+            .into_iter()
+            .fold(1_u128, |all, it| all.saturating_mul(length(it)));
+        if MOST_RUNS < candidates {
+            return Err(TooLong::Candidates { candidates, most: MOST_RUNS });
+        }
+        Ok(())
+    }
+
+    /// What runs start with, in order: repetitions, each with every prompt. Ranges begin at 1.
+    #[must_use]
+    pub fn starts(&self) -> Vec<(NonZeroU32, NonZeroU64)> {
+        let of_each = |repetitions: NonZeroU32| {
+            let prompts = self.prompt_tokens.clone().filter_map(NonZeroU64::new);
+            prompts.map(move |prompt| (repetitions, prompt))
+        };
+        self.repetitions.clone().filter_map(NonZeroU32::new).flat_map(of_each).collect()
+    }
+
+    /// The runs of one start, a reply after the other.
+    fn of(&self, (repetitions, prompt_tokens): (NonZeroU32, NonZeroU64)) -> impl Iterator<Item = Run> {
+        let run = move |generated_tokens| Run {
+            prompt_tokens,
+            generated_tokens,
+            repetitions,
+            warm_up_tokens: self.warm_up_tokens,
+            kv_padding: self.kv_padding,
+            ubatch_tokens: self.ubatch_tokens,
+            output_rows: self.output_rows,
+        };
+        self.generated_tokens.clone().filter_map(NonZeroU64::new).map(run)
     }
 }
