@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Error, Onto, Uncertainty};
+use memscape::explore::{Error, Onto, TableForm, Uncertainty};
 use memscape::prelude::{DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
@@ -171,7 +171,7 @@ fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, 
     let overrides = parameters::parse(overrides)?;
     match Path::new(name).extension().and_then(|it| it.to_str()) {
         Some("toml") => {}
-        Some("parquet" | "csv") => {
+        _ if TableForm::of(Path::new(name)).is_some() => {
             return Err(Failure::BadInput(format!("`{name}` is a table; say which row of it: --row 0")));
         }
         _ => return Ok((study(name).map_err(Failure::of)?, vec![overrides])),

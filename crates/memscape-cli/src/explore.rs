@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::Table;
+use memscape::explore::{Table, TableForm};
 use memscape::page::{Explorer, Grid, Server, TableView, View, document};
 use memscape::prelude::{Parameters, study};
 
@@ -44,8 +44,8 @@ fn view(asked: &Explore, quiet: bool) -> Result<View, Failure> {
     let path = Path::new(what);
     let overrides = parameters::parse(&overrides.parameters)?;
     match path.extension().and_then(|it| it.to_str()) {
-        Some("parquet" | "csv") => of_table(path, &overrides),
         Some("toml") => of_file(path, &overrides, page.is_some(), quiet),
+        _ if TableForm::of(path).is_some() => of_table(path, &overrides),
         _ if page.is_some() => Err(Failure::BadInput(format!(
             "a page by itself holds a grid of points; write the axes into a study file of `{what}`, and give that"
         ))),

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Objective, Origin, Question, Table, front as front_of_table, front_of, once_each};
+use memscape::explore::{
+    Objective, Origin, Question, Table, TableForm, front as front_of_table, front_of, once_each,
+};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Sought};
@@ -29,17 +31,17 @@ pub fn front(
     let mut said = Vec::new();
     let (found, origin) = match source.extension().and_then(|it| it.to_str()) {
         Some("toml") => of_space(source, sought, kept.store.as_deref(), quiet, &mut said, err)?,
-        Some("parquet" | "csv") if kept.store.is_some() => {
-            let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
-            return Err(Failure::BadInput(problem.to_owned()));
-        }
-        Some("parquet" | "csv") => of_table(source, &sought, &mut said)?,
-        _ => {
+        _ if TableForm::of(source).is_none() => {
             return Err(Failure::BadInput(format!(
                 "`{}` is neither a study file (.toml) nor a table (.parquet, .csv)",
                 source.display()
             )));
         }
+        _ if kept.store.is_some() => {
+            let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
+            return Err(Failure::BadInput(problem.to_owned()));
+        }
+        _ => of_table(source, &sought, &mut said)?,
     };
     if let Some(path) = &kept.out {
         keep(&found, &origin, path, quiet, err)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Error, Origin, Row, Table};
+use memscape::explore::{Error, Origin, Row, Table, TableForm};
 use memscape::prelude::{DynStudy, Parameters, study};
 
 use crate::failure::Failure;
@@ -57,7 +57,7 @@ impl Asked {
     /// What the table says of it; other parameters may be over its own.
     pub fn of(path: &Path, row: usize) -> Result<Self, Failure> {
         let origin = Origin::read(path).map_err(Failure::of)?;
-        if path.extension().is_none_or(|it| it != "parquet") {
+        if TableForm::of(path) != Some(TableForm::Parquet) {
             return Err(Failure::BadInput(format!(
                 "{}: rows are asked again from a .parquet table",
                 path.display()

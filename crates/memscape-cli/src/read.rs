@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memscape::explore::Origin;
+use memscape::explore::{Origin, TableForm};
 use memscape::prelude::StudyFile;
 
 use crate::create::check_folder;
@@ -22,7 +22,7 @@ pub fn check_table(path: Option<&Path>, command: &str) -> Result<(), Failure> {
 
 /// That there can be such a table.
 pub fn check_place(path: &Path) -> Result<(), Failure> {
-    if !path.extension().is_some_and(|it| it == "parquet" || it == "csv") {
+    if TableForm::of(path).is_none() {
         return Err(Failure::BadInput(format!("{}: the name must end in .parquet or .csv", path.display())));
     }
     check_folder(path)

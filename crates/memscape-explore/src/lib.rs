@@ -89,7 +89,7 @@ pub use store::{
 };
 pub use study_file::StudyFile;
 pub use sweep::Sweep;
-pub use table::{Column, Table};
+pub use table::{Column, Table, TableForm};
 pub use uncertainty::{Doubts, Uncertainty, uncertainty};
 pub use units::{name_and_unit, unit_of};
 pub use whole::{remove_temporary_files, unwritable, write_atomically};

@@ -39,6 +39,32 @@ pub enum Column {
     Bool(Vec<Option<bool>>),
 }
 
+/// What a table's file holds, as its name's ending says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableForm {
+    /// `.parquet`.
+    Parquet,
+    /// `.csv`.
+    Csv,
+}
+
+impl TableForm {
+    /// That of a file of this name; none if it ends otherwise, or in capitals.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "parquet" => Some(Self::Parquet),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    /// The same of what has to be a table.
+    pub(crate) fn named(path: &Path) -> Result<Self, Error> {
+        Self::of(path).ok_or_else(|| Error::file(path, &"a table's file ends in .parquet or .csv"))
+    }
+}
+
 /// Where a CSV's note stands.
 pub(crate) fn beside(path: &Path) -> std::path::PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -429,16 +455,15 @@ impl Table {
     /// # Errors
     /// [`Error::File`] for another ending, or if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        match path.extension().and_then(|it| it.to_str()) {
-            Some("csv") => self.write_csv(path),
-            Some("parquet") => self.write_parquet(path),
-            _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+        match TableForm::named(path)? {
+            TableForm::Csv => self.write_csv(path),
+            TableForm::Parquet => self.write_parquet(path),
         }
     }
 
     /// The same, with a note: in the metadata of Parquet, in `<path>.json` beside CSV.
     pub(crate) fn write_with(&self, path: &Path, note: &str) -> Result<(), Error> {
-        if path.extension().is_some_and(|it| it == "parquet") {
+        if TableForm::of(path) == Some(TableForm::Parquet) {
             let write = |out: &mut dyn io::Write| {
                 self.to_parquet_with(out, Some(note.to_owned()), Encoding::default())
             };
@@ -451,10 +476,8 @@ impl Table {
 
     /// The note of a table on disk, if it has one.
     pub(crate) fn note(path: &Path) -> Result<Option<String>, Error> {
-        match path.extension().and_then(|it| it.to_str()) {
-            Some("parquet") => {}
-            Some("csv") => return Ok(read_text(&beside(path)).ok()),
-            _ => return Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+        if TableForm::named(path)? == TableForm::Csv {
+            return Ok(read_text(&beside(path)).ok());
         }
         let mut file = open_plain(path).map_err(|it| Error::file(path, &it))?;
         parquet::check(&mut file).map_err(|it| Error::file(path, &it))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::given::open_plain;
-use crate::table::{Column, Table};
+use crate::table::{Column, Table, TableForm};
 
 impl Table {
     /// Reads a file as its ending, `.csv` or `.parquet`, says.
@@ -13,13 +13,12 @@ impl Table {
     /// # Errors
     /// [`Error::File`] for another ending, or what is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        match path.extension().and_then(|it| it.to_str()) {
-            Some("csv") => {
+        match TableForm::named(path)? {
+            TableForm::Csv => {
                 let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
                 read_csv(file).map_err(|it| Error::file(path, &it))
             }
-            Some("parquet") => Self::read_parquet(path),
-            _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+            TableForm::Parquet => Self::read_parquet(path),
         }
     }
 }

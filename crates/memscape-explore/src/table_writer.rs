@@ -7,7 +7,7 @@ use polars::prelude::{BatchedWriter, DataFrame, KeyValueMetadata, ParquetWriter}
 
 use crate::error::Error;
 use crate::origin::Origin;
-use crate::table::{NOTE, ROW_GROUP, Table, beside};
+use crate::table::{NOTE, ROW_GROUP, Table, TableForm, beside};
 use crate::whole::{Failure, write_atomically};
 
 /// That a table can be written here, asked before the work is done.
@@ -16,7 +16,7 @@ use crate::whole::{Failure, write_atomically};
 /// [`Error::File`] if the name or the folder is wrong.
 pub(crate) fn check_place(path: &Path) -> Result<(), Error> {
     let bad = |problem: String| Err(Error::file(path, &problem));
-    if !matches!(path.extension().and_then(|it| it.to_str()), Some("parquet" | "csv")) {
+    if TableForm::of(path).is_none() {
         return bad("the name must end in .parquet or .csv".to_owned());
     }
     if path.is_dir() {
@@ -48,8 +48,8 @@ pub(crate) fn write_pieces(
         Error::Write(error) => Error::file(path, &error),
         other => other,
     };
-    match path.extension().and_then(|it| it.to_str()) {
-        Some("parquet") => {
+    match TableForm::named(path)? {
+        TableForm::Parquet => {
             let failure = Failure::default();
             let written = write_atomically(path, |out| {
                 let out = failure.remembering(out);
@@ -59,7 +59,7 @@ pub(crate) fn write_pieces(
             });
             written.map_err(|it| named(failure.take().map_or(it, Error::Write)))
         }
-        Some("csv") => {
+        TableForm::Csv => {
             write_atomically(path, |out| {
                 let mut writer = csv::Writer::from_writer(out);
                 let mut begun = false;
@@ -76,7 +76,6 @@ pub(crate) fn write_pieces(
             write_atomically(&place, |out| out.write_all(note.as_bytes()))
                 .map_err(|it: io::Error| Error::file(&place, &it))
         }
-        _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
     }
 }
 

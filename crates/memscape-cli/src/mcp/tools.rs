@@ -1,6 +1,6 @@
 //! The tools: what each is called, takes and does.
 
-use memscape::explore::{self, Control, Objective, Origin, StudyFile, Table, front_of};
+use memscape::explore::{self, Control, Objective, Origin, StudyFile, Table, TableForm, front_of};
 use memscape::papers::{self, PAPERS};
 use memscape::prelude::{DynStudy, presets, registry, studies, study};
 use memscape::systems::compare::{self, platform, platforms};
@@ -212,7 +212,7 @@ impl Tools {
         self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?, FEWER)?;
         let onto = explore::Onto { resume: true, overwrite: asked.overwrite };
         let written = explore::sweep_to_file(study, &file, &path, onto, control).map_err(Failure::of)?;
-        let mut all = if written.filled.complete && path.extension().is_some_and(|it| it == "parquet") {
+        let mut all = if written.filled.complete && TableForm::of(&path) == Some(TableForm::Parquet) {
             let table = Table::read_parquet(&path).map_err(Failure::of)?;
             summary(&table, asked.rows.min(MOST_ROWS))?
         } else {
