@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use memscape_study::{
     Aim, Bound, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When, either,
-    slower, unused,
+    neutral, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::{Matrix, Weights};

@@ -15,7 +15,7 @@ use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::GemmStudy;
-use crate::study::memory::{MemoryGb, NoMemory};
+use crate::study::memory::MemoryGb;
 use crate::study::slots::DEFAULT_MODEL;
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -228,7 +228,7 @@ impl WorkloadStudy {
     /// That DRAM holds the model's weights and the largest product.
     ///
     /// # Errors
-    /// [`NoMemory`] says what is missing, or as of the products.
+    /// [`NoMemory`](crate::study::memory::NoMemory) says what is missing, or as of the products.
     pub(super) fn check_memory(&self) -> Result<(), StudyError> {
         let weights = u128::from(self.model.parameters()) * u128::from(self.precision.input_bytes());
         let product = self.product_bytes(NonZeroU64::MIN)?;
