@@ -98,9 +98,9 @@ fn spec(study: &dyn DynStudy, base: &Parameters, axes: &[Axis], table: &Table) -
         };
         columns.insert(it.name.clone(), values);
     }
-    let axis = |it: &Axis| json!({ "path": it.path, "values": it.values, "first": it.first });
+    let told = |it: &Axis| json!({ "path": it.path, "values": it.values, "first": it.first });
     let grid = json!({
-        "axes": axes.iter().map(axis).collect::<Vec<_>>(),
+        "axes": axes.iter().map(told).collect::<Vec<_>>(),
         "columns": columns,
         "errors": errors(table)?,
     });

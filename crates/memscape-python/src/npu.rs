@@ -7,7 +7,6 @@ use memscape::npu::study::balance::{Point, Step};
 use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
 
 use crate::compute::compute;
 use crate::error::to_py_err;

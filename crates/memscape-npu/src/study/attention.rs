@@ -132,7 +132,7 @@ mod tests {
         let seconds = |precision, prompt_attention, bits| {
             let kv_bits = NonZeroU32::new(bits).unwrap();
             let study =
-                InferenceStudy { precision, prompt_attention, kv_bits, ..study("llama-3.2-1b", 2048) };
+                InferenceStudy { kv_bits, prompt_attention, precision, ..study("llama-3.2-1b", 2048) };
             let study = InferenceStudy { strategy: Strategy::BestPerSize, ..study };
             study.answer().unwrap().prompt_attention_s
         };
