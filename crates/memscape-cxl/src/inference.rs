@@ -8,7 +8,7 @@ use memscape_study::{
     OperatorCost, Recorder, Served, Slot, Span, Study, StudyError, faster, lowers, neutral, parts, raises,
     slower, unused,
 };
-use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError};
+use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError, float};
 use memscape_workload::weights::AS_STORED;
 use memscape_workload::{
     Format, MODELS, Matrix, Model, Operator, OperatorError, OperatorKind, Projections, Reply, WeightFormat,
@@ -91,11 +91,6 @@ impl Step {
     fn is_outside(&self) -> bool {
         Matrix::is_among(self.name, &Matrix::OUTSIDE)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "layers and bytes stay far below 2^53")]
-const fn float(it: u64) -> f64 {
-    it as f64
 }
 
 /// One pass over all layers.

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use memscape_study::random::Key;
-
-use crate::numbers::precise;
+use memscape_units::float;
 
 /// Probability of at most `x`.
 #[must_use]
@@ -106,7 +105,7 @@ pub fn of_largest(count: usize, function: impl Fn(f64) -> f64) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "128 intervals")]
         let of = |it: usize| {
             let z = (2.0 * it as f64 / INTERVALS as f64 - 1.0) * FAR;
-            (z, (-0.5 * z * z).exp() * cdf(z).powf(precise(count as u64) - 1.0))
+            (z, (-0.5 * z * z).exp() * cdf(z).powf(float(count as u64) - 1.0))
         };
         let all: Vec<(f64, f64)> = (0..=INTERVALS).map(of).collect();
         let sum: f64 = all.iter().map(|it| it.1).sum();

@@ -68,9 +68,3 @@ number!(
     RatedWatts, |it| it > 0.0 && it <= 1e9, "W is no rated power; it must be above 0 and at most 1e9",
     "exclusiveMinimum" = 0, "maximum" = 1e9
 );
-
-/// A count among real numbers.
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-pub(crate) const fn precise(count: u64) -> f64 {
-    count as f64
-}

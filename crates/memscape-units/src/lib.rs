@@ -39,6 +39,14 @@ pub enum UnitError {
     },
 }
 
+/// A count among real numbers.
+#[inline]
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53, or need not be exact")]
+pub const fn float(count: u64) -> f64 {
+    count as f64
+}
+
 /// Defines a float quantity: a newtype with a checked constructor.
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident, $unit:literal, $quantity:literal, $allowed:literal, $least:literal..=$most:literal, $check:expr) => {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use memscape_units::float;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
@@ -234,7 +235,7 @@ impl FileType {
             let there =
                 matrices.iter().find(|it| model.gemv(**it).is_ok() && (merged || **it != Matrix::Qkv))?;
             let types = self.types(model, *there, 0..model.layers);
-            let bits: f64 = types.iter().map(|(kind, layers)| kind.bits_per_element() * count(*layers)).sum();
+            let bits: f64 = types.iter().map(|(kind, layers)| kind.bits_per_element() * float(*layers)).sum();
             Some(bits / f64::from(model.layers))
         };
         let main = self.main().bits_per_element();
@@ -310,11 +311,6 @@ const fn whole(kind: GgmlType, columns: u64) -> GgmlType {
         Some(_) => GgmlType::F16,
         None => kind,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "layers")]
-const fn count(layers: u64) -> f64 {
-    layers as f64
 }
 
 /// Rows of a matrix that are no whole blocks of a type of ggml: no file has such a tensor.
@@ -446,7 +442,7 @@ mod tests {
             (FileType::Q5KM, 10.60),
             (FileType::Q6K, 12.03),
         ] {
-            let gb = count(it.total_bytes(&phi)) / 1e9;
+            let gb = float(it.total_bytes(&phi)) / 1e9;
             assert!((gb - published).abs() < 0.011, "{it}: {gb}");
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use memscape_study::Implied;
-use memscape_units::Bytes;
+use memscape_units::{Bytes, float};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
@@ -293,7 +293,7 @@ impl Weights<'_> {
         match self.stored {
             Each::Stored(it) => {
                 let head = if tied { 0.0 } else { it.lm_head_bits };
-                whole(elements(table) * (it.embedding_bits + head))
+                whole(float(table) * (it.embedding_bits + head))
             }
             _ => bytes(self.bits(table * if tied { 1 } else { 2 }, |it| it.embedding_bits)),
         }
@@ -314,7 +314,7 @@ impl Weights<'_> {
         match self.stored {
             Each::Format(format) => format.bits_per_element(),
             Each::Ggml(kind) => kind.bits_per_element(),
-            Each::Stored(stored) => self.stored_total(&stored) / elements(self.model.parameters()),
+            Each::Stored(stored) => self.stored_total(&stored) / float(self.model.parameters()),
         }
     }
 
@@ -322,7 +322,7 @@ impl Weights<'_> {
         match &self.stored {
             Each::Format(format) => format.storage_bits(count),
             Each::Ggml(kind) => kind.storage_bits(count),
-            Each::Stored(stored) => rounded(elements(count) * mean(stored)),
+            Each::Stored(stored) => rounded(float(count) * mean(stored)),
         }
     }
 
@@ -330,7 +330,7 @@ impl Weights<'_> {
     fn mean(&self, it: &Stored, matrix: Matrix) -> f64 {
         match matrix {
             Matrix::Qkv => {
-                let (q, kv) = (elements(self.model.q_size()), elements(self.model.kv_size()));
+                let (q, kv) = (float(self.model.q_size()), float(self.model.kv_size()));
                 (q * it.q_bits + kv * (it.k_bits + it.v_bits)) / (q + 2.0 * kv)
             }
             Matrix::Q => it.q_bits,
@@ -354,21 +354,21 @@ impl Weights<'_> {
     fn stored_layer(&self, it: &Stored) -> f64 {
         let model = self.model;
         let (hidden, ffn) = (f64::from(model.hidden_size), f64::from(model.ffn_size));
-        let (q, kv) = (elements(model.q_size()), elements(model.kv_size()));
+        let (q, kv) = (float(model.q_size()), float(model.kv_size()));
         let gate = if model.gated { it.gate_bits() } else { 0.0 };
         let router = model.experts.map_or(0.0, |experts| f64::from(experts.count) * it.router_bits());
         hidden
             * (q * (it.q_bits + it.out_bits)
                 + kv * (it.k_bits + it.v_bits)
                 + router
-                + elements(model.ffn_count()) * ffn * (gate + it.up_bits + it.down_bits))
+                + float(model.ffn_count()) * ffn * (gate + it.up_bits + it.down_bits))
     }
 
     /// Bits of everything.
     fn stored_total(&self, it: &Stored) -> f64 {
         let model = self.model;
         let (layers, hidden) = (f64::from(model.layers), f64::from(model.hidden_size));
-        let table = elements(model.embedding_parameters());
+        let table = float(model.embedding_parameters());
         let head = if model.tied_embeddings { 0.0 } else { table * it.lm_head_bits };
         let beside = f64::from(model.learned_positions) * hidden
             + if model.projects_embedding() {
@@ -376,19 +376,13 @@ impl Weights<'_> {
             } else {
                 0.0
             };
-        let norm =
-            if model.final_norm { hidden * elements(model.norm.parameters_per_element()) } else { 0.0 };
-        let vectors = layers * elements(model.layer_vector_parameters()) + norm;
+        let norm = if model.final_norm { hidden * float(model.norm.parameters_per_element()) } else { 0.0 };
+        let vectors = layers * float(model.layer_vector_parameters()) + norm;
         (table + beside) * it.embedding_bits
             + head
             + layers * self.stored_layer(it)
             + vectors * it.vector_bits
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "no model has 2^53 parameters that a file stores")]
-const fn elements(count: u64) -> f64 {
-    count as f64
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; `as` saturates")]

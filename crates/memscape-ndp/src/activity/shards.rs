@@ -1,10 +1,10 @@
 //! How uneven the law leaves contiguous shards of cold neurons.
 
 use memscape_study::random::Key;
+use memscape_units::float;
 
 use super::law::Law;
 use crate::normal::{STEP, cdf, normal, quadrature_between};
-use crate::numbers::precise;
 
 /// Latents of clusters at which work is tabulated: from -4 to 4.
 const LATENTS: u32 = 33;
@@ -105,7 +105,7 @@ impl Shards {
         };
         Self {
             count,
-            cold: share * precise(neurons as u64),
+            cold: share * float(neurons as u64),
             clusters: law.clusters as usize,
             work: (0..LATENTS).map(|it| work(f64::from(it) * 0.25 - 4.0)).collect(),
             window: of_mean(law.persistence, window),
@@ -128,14 +128,14 @@ impl Shards {
         };
         // Tokens and windows are of the same replies.
         let mean =
-            |part: f64| (0..DRAWS).map(|it| drawn(key.fork(2).fork(it), part)).sum::<f64>() / precise(DRAWS);
+            |part: f64| (0..DRAWS).map(|it| drawn(key.fork(2).fork(it), part)).sum::<f64>() / float(DRAWS);
         Imbalance { token: mean(1.0), window: mean(self.window), whole: drawn(key.fork(4), self.whole) }
     }
 
     /// What the neurons of each shard do, of clusters that are drawn.
     fn shards(&self, key: Key) -> Vec<Work> {
         let mut shards = vec![Work::default(); self.count];
-        let each = self.cold / precise(self.clusters as u64 * self.count as u64);
+        let each = self.cold / float(self.clusters as u64 * self.count as u64);
         for cluster in 0..self.clusters {
             let latent = normal(key, cluster as u64);
             let at = ((latent + 4.0) * 4.0).clamp(0.0, f64::from(LATENTS) - 1.001);
@@ -149,7 +149,7 @@ impl Shards {
             for (shard, sum) in shards.iter_mut().enumerate() {
                 let common =
                     to.min((shard + 1) * self.clusters).saturating_sub(from.max(shard * self.clusters));
-                *sum = sum.plus(work, each * precise(common as u64));
+                *sum = sum.plus(work, each * float(common as u64));
             }
         }
         shards
@@ -162,13 +162,13 @@ fn fullest(loads: impl Iterator<Item = f64>) -> f64 {
     for load in loads {
         (most, total, count) = (most.max(load), total + load, count + 1);
     }
-    if total > 0.0 { most * precise(count) / total } else { 1.0 }
+    if total > 0.0 { most * float(count) / total } else { 1.0 }
 }
 
 /// Variance of the mean of so many tokens over that of one, of which each is like the one before with
 /// a probability `stay`, and drawn anew otherwise.
 fn of_mean(stay: f64, tokens: usize) -> f64 {
-    let n = precise(tokens.max(1) as u64);
+    let n = float(tokens.max(1) as u64);
     if stay >= 1.0 {
         return 1.0;
     }

@@ -1,6 +1,7 @@
 //! The statistics of Fig. 4, of any activity: real or drawn.
 
 use memscape_study::random::Key;
+use memscape_units::float;
 use rayon::prelude::*;
 
 use super::bits::{Bits, BlockKind, bit};
@@ -9,7 +10,6 @@ use super::recording::NO_PARENT;
 use super::shards::{Imbalance, Shards};
 use super::source::Source;
 use crate::normal::{STEP, cdf, quadrature_between, quantile};
-use crate::numbers::precise;
 
 /// What activity looks like. Shares are from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -82,10 +82,10 @@ struct Layer {
 #[must_use]
 pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statistics {
     let all: Vec<Layer> = layers.par_iter().map(|layer| measure_layer(source, *layer, inquiry)).collect();
-    let sum = |pick: fn(&Layer) -> u64| precise(all.iter().map(pick).sum());
+    let sum = |pick: fn(&Layer) -> u64| float(all.iter().map(pick).sum());
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
     let mean = |pick: fn(&Layer) -> (f64, u64)| {
-        ratio(all.iter().map(|it| pick(it).0).sum(), precise(all.iter().map(|it| pick(it).1).sum()))
+        ratio(all.iter().map(|it| pick(it).0).sum(), float(all.iter().map(|it| pick(it).1).sum()))
     };
     // Where nothing is cold, shards are as level as they are empty.
     let imbalance = |pick: fn(&Layer) -> (f64, u64)| {
@@ -94,7 +94,7 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
     Statistics {
         density: ratio(sum(|it| it.active), sum(|it| it.places)),
         overlap: mean(|it| it.overlap),
-        hot: ratio(sum(|it| it.hot) * precise(inquiry.decode as u64), sum(|it| it.places)),
+        hot: ratio(sum(|it| it.hot) * float(inquiry.decode as u64), sum(|it| it.places)),
         top_share: ratio(sum(|it| it.hot_active), sum(|it| it.active)),
         hot_varied: ratio(sum(|it| it.varied), sum(|it| it.hot)),
         child_given_parents: (all.iter().any(|it| it.family > 0))
@@ -122,8 +122,7 @@ fn measure_layer(source: &Source, layer: usize, inquiry: &Inquiry) -> Layer {
         sums.hot_active += and(here.row(token), &hot);
         let count = u64::from(here.count(token));
         if token >= inquiry.prefill + inquiry.distance && count > 0 {
-            sums.overlap.0 +=
-                precise(and(here.row(token), here.row(token - inquiry.distance))) / precise(count);
+            sums.overlap.0 += float(and(here.row(token), here.row(token - inquiry.distance))) / float(count);
             sums.overlap.1 += 1;
         }
     }
@@ -160,7 +159,7 @@ fn imbalances(bits: &Bits, hot: &[u64], inquiry: &Inquiry, sums: &mut Layer) {
         let total: u64 = loads.iter().sum();
         if let Some(most) = loads.iter().max().filter(|_| total > 0) {
             let place = into(sums);
-            place.0 += precise(*most) * precise(loads.len() as u64) / precise(total);
+            place.0 += float(*most) * float(loads.len() as u64) / float(total);
             place.1 += 1;
         }
     };
@@ -181,7 +180,7 @@ fn imbalances(bits: &Bits, hot: &[u64], inquiry: &Inquiry, sums: &mut Layer) {
     }
     let total: u64 = whole.iter().sum();
     let most = whole.iter().copied().max().unwrap_or(0);
-    sums.whole = if total > 0 { precise(most) * precise(whole.len() as u64) / precise(total) } else { 1.0 };
+    sums.whole = if total > 0 { float(most) * float(whole.len() as u64) / float(total) } else { 1.0 };
 }
 
 fn and(a: &[u64], b: &[u64]) -> u64 {
@@ -229,7 +228,7 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
     let shards = Shards::new(law, limit, neurons, inquiry.shards, [inquiry.window, inquiry.decode]);
     let key = Key::new(seed).fork(8);
     let all: Vec<Imbalance> = (0..layers).map(|it| shards.imbalance(key.fork(it as u64))).collect();
-    let mean = |of: fn(&Imbalance) -> f64| all.iter().map(of).sum::<f64>() / precise(layers.max(1) as u64);
+    let mean = |of: fn(&Imbalance) -> f64| all.iter().map(of).sum::<f64>() / float(layers.max(1) as u64);
     Statistics {
         density: law.density,
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),

@@ -1,7 +1,7 @@
 //! Hermes without activation sparsity.
 
 use memscape_study::BoundBy;
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 
 use crate::activity::BlockKind;
 use crate::cost::operators::{self, Communicated};
@@ -39,7 +39,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let (cache, context) = (work.token_cache_bytes(), work.mean_context());
     let brought = Rates::prompt_bytes(stage, shape, resident * multiplied);
     let copied = Rates::prompt_passes(stage) * brought;
-    let attention_macs = 2.0 * crate::numbers::precise(shape.q as u64) * context * layers * rates.batch;
+    let attention_macs = 2.0 * float(shape.q as u64) * context * layers * rates.batch;
     let multiplied = cold_weights * shape.weight_bytes + cache * context;
     let traffic = Traffic {
         prompt: DimmWork {
@@ -129,7 +129,7 @@ impl Divided {
     /// * `weights`: all that are multiplied
     /// * `computed`: share of them that the GPU computes
     fn of(machine: &Machine, rates: &Rates, shape: &Shape, held: Held, weights: f64, computed: f64) -> Self {
-        let layers = crate::numbers::precise(shape.layers as u64);
+        let layers = float(shape.layers as u64);
         let gpu = rates.gpu_dense(weights * computed);
         let cold_weights = weights * (1.0 - computed);
         let none = Nanoseconds::ZERO;
@@ -145,9 +145,8 @@ impl Divided {
             return Self { computed, gpu, cold, pins, around, waits, transfers, carried, fed };
         }
         // All neurons of what the DIMMs compute are active, for each sequence.
-        let of_block = |it: &BlockKind| {
-            crate::numbers::precise(shape.neurons(*it) as u64) * rates.carried_per_activation(shape, *it)
-        };
+        let of_block =
+            |it: &BlockKind| float(shape.neurons(*it) as u64) * rates.carried_per_activation(shape, *it);
         let carried =
             BlockKind::ALL.iter().map(of_block).sum::<f64>() * layers * rates.batch * (1.0 - computed);
         let cold_bytes = cold_weights * shape.weight_bytes;

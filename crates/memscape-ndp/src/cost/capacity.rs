@@ -1,9 +1,11 @@
 //! What must fit where.
 
+use memscape_units::float;
+
 use crate::activity::BlockKind;
 use crate::error::NdpError;
 use crate::hardware::Machine;
-use crate::numbers::{Share, precise};
+use crate::numbers::Share;
 use crate::work::{Shape, Work};
 
 /// Weights and key-value cache at the reply's end, and what holds them.
@@ -86,7 +88,7 @@ pub fn predictor_bytes(neurons: usize) -> f64 {
 /// Bytes of the predictor's two tables over all layers: states, and parents.
 #[must_use]
 pub fn table_bytes(shape: &Shape) -> (f64, f64) {
-    let layers = precise(shape.layers as u64);
+    let layers = float(shape.layers as u64);
     let sum =
         |of: fn(usize) -> f64| BlockKind::ALL.iter().map(|it| of(shape.neurons(*it))).sum::<f64>() * layers;
     (sum(state_bytes), sum(correlation_bytes))
@@ -94,11 +96,11 @@ pub fn table_bytes(shape: &Shape) -> (f64, f64) {
 
 /// The state table of one block: four bits per neuron.
 fn state_bytes(neurons: usize) -> f64 {
-    precise(neurons as u64) / 2.0
+    float(neurons as u64) / 2.0
 }
 
 /// The correlation table of one block: two neuron numbers per neuron.
 fn correlation_bytes(neurons: usize) -> f64 {
     let bits = f64::from(usize::BITS - neurons.saturating_sub(1).leading_zeros());
-    precise(neurons as u64) * 2.0 * bits / 8.0
+    float(neurons as u64) * 2.0 * bits / 8.0
 }

@@ -1,7 +1,7 @@
 //! A prompt and a reply whose tokens all take the same: a timeline of the parts.
 
 use memscape_study::{Part, Recorder, Span};
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 
 use super::account::{Account, StepPart};
 
@@ -55,7 +55,7 @@ pub fn record(account: &Account, generated: u32, to: &mut dyn Recorder) {
         span(tokens, &format!("token {}", token + 1), "token", start, now);
     }
     if generated > ONE_BY_ONE {
-        let end = now + step * crate::numbers::precise((generated - ONE_BY_ONE) as u64);
+        let end = now + step * float((generated - ONE_BY_ONE) as u64);
         span(tokens, &format!("tokens {} to {generated}", ONE_BY_ONE + 1), "token", now, end);
     }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_study::{BoundBy, CostEngine, OperatorCost, Pass};
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 
 use super::closed;
 use super::setting::{Hermes, Plan};
@@ -165,7 +165,7 @@ impl Hermes<'_> {
         let near = self.cold == ColdSide::Dimms;
         let count = f64::from(u32::try_from(plan.dimms).unwrap_or(u32::MAX));
         let merged: f64 = shape.merged().map(|it| self.rates.merged_bytes(it, count)).iter().sum();
-        let [q, layers] = [shape.q, shape.layers].map(|it| crate::numbers::precise(it as u64));
+        let [q, layers] = [shape.q, shape.layers].map(|it| float(it as u64));
         let attention_macs = 2.0 * q * attends * layers * self.rates.batch;
         let sparse_macs = sparse.cold_macs / shape.weight_bytes;
         let multiplied = sparse.cold_read + cache * attends;

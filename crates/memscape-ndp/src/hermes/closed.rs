@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 
 use super::moves::Left;
 use super::setting::{Hermes, Plan};
@@ -11,7 +11,6 @@ use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
 use crate::normal::{mean_of_largest, quadrature_between, quantile};
-use crate::numbers::precise;
 use crate::scheduler::{
     Answers, BlockCost, Counted, Exchange, Expected, FETCHES, HOT_NODES, Load, Missed, Phase, Question,
     Shared, Strategy, levels_all, mean,
@@ -190,7 +189,7 @@ impl<'a> Expectation<'a> {
             generated: hermes.work.generated,
         };
         let layers = hermes.work.layers();
-        let neurons = BlockKind::ALL.map(|it| precise(shape.neurons(it) as u64));
+        let neurons = BlockKind::ALL.map(|it| float(shape.neurons(it) as u64));
         let costs = BlockKind::ALL.map(|it| hermes.rates.block(shape, it));
         let hot = match hermes.policy.exchange {
             Exchange::UntilLevel => [(capacity / shape.sparse_bytes()).min(1.0); 2],
@@ -226,7 +225,7 @@ impl<'a> Expectation<'a> {
             return (best, 0.0);
         }
         let room = hermes.dimm_room();
-        let fits = |dimms: &usize| precise(*dimms as u64) * room >= hermes.work.shape.sparse_bytes();
+        let fits = |dimms: &usize| float(*dimms as u64) * room >= hermes.work.shape.sparse_bytes();
         let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
         counts.push(hermes.dimms());
         let (floor, mut chosen, mut least) = (self.floor(), None, most);
@@ -439,7 +438,7 @@ impl<'a> Expectation<'a> {
     ///
     /// * `chances`: of what is read, and of what is multiplied
     fn side(&self, block: &Block, held: Load, cold: Load, chances: [Chance; 2], dimms: usize) -> Side {
-        let count = precise(dimms as u64);
+        let count = float(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
         let fullest = chances.map(|it| {
             let most = mean.neurons * it.groups + it.cold.fullest(block.count, mean.neurons, dimms);
@@ -478,7 +477,7 @@ impl<'a> Expectation<'a> {
 
     /// The same, where so many times the mean are active.
     fn best_of(&self, block: &Block, times: f64, dimms: usize) -> Side {
-        let count = precise(dimms as u64);
+        let count = float(dimms as u64);
         let active = self.answers.by_count();
         let active: Vec<Load> =
             active.iter().map(|it| Load::default().plus(*it, block.count * times)).collect();
@@ -545,7 +544,7 @@ impl<'a> Expectation<'a> {
         if !plan.remap || windows < 1.0 {
             return Moved::default();
         }
-        let count = precise(plan.dimms as u64);
+        let count = float(plan.dimms as u64);
         let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
         let on_dimms = self.on_dimms(plan);
         // Windows level what is read.
@@ -565,7 +564,7 @@ impl<'a> Expectation<'a> {
         let top = mean_of_largest(plan.dimms) / (1.0 - 1.0 / count).max(0.5).sqrt();
         let odd = mean * (groups - 1.0);
         let left = Left::of(self.hermes.machine.remap, mean);
-        let pairs = precise(plan.dimms as u64 / 2);
+        let pairs = float(plan.dimms as u64 / 2);
         let per_token =
             |first: f64, later: f64| (first + (windows - 1.0) * later) / f64::from(self.question.generated);
         Moved {

@@ -2,14 +2,13 @@
 //! DIMM for each.
 
 use memscape_study::random::Key;
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 use rayon::prelude::*;
 
 use super::setting::Hermes;
 use crate::activity::{BlockKind, Source};
 use crate::cost::{ColdSide, Rates};
 use crate::error::NdpError;
-use crate::numbers::precise;
 use crate::partition::{Block, Device, Devices, MOST_PLACES, Partition, PartitionError, Sizes, solve};
 use crate::scheduler::{BlockCost, Exchange, Strategy};
 use crate::work::Shape;
@@ -241,7 +240,7 @@ impl Homes {
             let held = sum <= 0.0;
             let load = &mut load[usize::from(held)];
             let weight = |it: usize| if held { f64::from(frequency[it]) } else { work(it) };
-            let need = precise(members.len() as u64) * bytes;
+            let need = float(members.len() as u64) * bytes;
             if let Some(dimm) = self.least(load, need) {
                 load[dimm] += members.clone().map(weight).sum::<f64>();
                 self.put(dimm, need, &mut homes[members]);
@@ -269,7 +268,7 @@ impl Homes {
             let with_room = |free: &[f64], need: f64| {
                 (0..count).map(|it| (first + it) % count).find(|it| free[*it] >= need)
             };
-            let need = precise(members.len() as u64) * bytes;
+            let need = float(members.len() as u64) * bytes;
             if let Some(dimm) = with_room(&self.free, need) {
                 self.put(dimm, need, &mut homes[members]);
                 continue;

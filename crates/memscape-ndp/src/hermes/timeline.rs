@@ -1,7 +1,7 @@
 //! The walk as a timeline: prompt, tokens, and of the first of them each layer.
 
 use memscape_study::{CostEngine, Recorder, Span, TrackId};
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds, float};
 
 use super::account::{Rest, walked_or_expected};
 use super::setting::Hermes;
@@ -10,7 +10,6 @@ use crate::activity::BlockKind;
 use crate::cost::timeline::{IN_DETAIL, ONE_BY_ONE};
 use crate::cost::{ColdSide, Prompt, on_dimms};
 use crate::error::NdpError;
-use crate::numbers::precise;
 use crate::scheduler::{Token, whole};
 
 /// What is remembered of one block's walk, however long that is.
@@ -168,7 +167,7 @@ impl Scribe<'_> {
             let sparse: Picoseconds =
                 walks.iter().flat_map(|it| &it.blocks).map(|it| it.1.times[token]).sum();
             let sparse = Nanoseconds::saturating(sparse.as_ns());
-            self.now += sparse + self.dense(context(self.hermes, precise(token as u64)));
+            self.now += sparse + self.dense(context(self.hermes, float(token as u64)));
         }
         let name = format!("token {}", token + 1);
         self.span(self.tracks.tokens, &name, "token", start, self.now, &[]);
@@ -178,9 +177,9 @@ impl Scribe<'_> {
     fn last_tokens(&mut self, tokens: usize, walks: &Walks<Seen>) {
         let start = self.now;
         let sparse: Picoseconds = walks.iter().flat_map(|it| &it.blocks).map(|it| it.1.rest).sum();
-        let mean = precise((ONE_BY_ONE + tokens - 1) as u64) / 2.0;
+        let mean = float((ONE_BY_ONE + tokens - 1) as u64) / 2.0;
         let context = context(self.hermes, mean);
-        let count = precise((tokens - ONE_BY_ONE) as u64);
+        let count = float((tokens - ONE_BY_ONE) as u64);
         self.now += Nanoseconds::saturating(sparse.as_ns()) + self.dense(context) * count;
         let name = format!("tokens {} to {tokens}", ONE_BY_ONE + 1);
         self.span(self.tracks.tokens, &name, "token", start, self.now, &[]);
@@ -231,7 +230,7 @@ impl Scribe<'_> {
     /// On all DIMMs, or on the host.
     fn attention(&mut self, token: usize, name: &str) {
         let start = self.now;
-        self.now += self.hermes.attention(context(self.hermes, precise(token as u64)));
+        self.now += self.hermes.attention(context(self.hermes, float(token as u64)));
         for index in 0..self.tracks.cold.len() {
             self.span(self.tracks.cold[index], name, "attention", start, self.now, &[]);
         }
@@ -241,7 +240,7 @@ impl Scribe<'_> {
     fn fetch(&mut self, start: Nanoseconds, blocks: [&Detailed; 2]) {
         let rates = &self.hermes.rates;
         let bytes = |block: BlockKind, it: &Detailed| {
-            rates.block(&self.hermes.work.shape, block).neuron_bytes * precise(it.swapped)
+            rates.block(&self.hermes.work.shape, block).neuron_bytes * float(it.swapped)
         };
         let all = bytes(BlockKind::Qkv, blocks[0]) + bytes(BlockKind::Mlp, blocks[1]);
         let end = (start + rates.pinned(all)).as_f64().min(self.now.as_f64());

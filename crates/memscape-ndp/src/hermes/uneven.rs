@@ -1,7 +1,8 @@
 //! What chance does to the loads of the DIMMs.
 
+use memscape_units::float;
+
 use crate::normal::{mean_above_zero, mean_of_largest, of_largest};
-use crate::numbers::precise;
 use crate::scheduler::{Counted, Strategy};
 
 /// What makes DIMMs' loads of some neurons of a block differ.
@@ -35,7 +36,7 @@ impl Uneven {
     }
 
     fn variances(&self, neurons: f64, mean: f64, dimms: usize) -> [f64; 2] {
-        let dimms = precise(dimms as u64);
+        let dimms = float(dimms as u64);
         [self.apart * neurons * (1.0 - 1.0 / dimms) / dimms, self.together * mean.powi(2)]
     }
 
@@ -47,7 +48,7 @@ impl Uneven {
     pub fn fullest(&self, neurons: f64, mean: f64, dimms: usize) -> f64 {
         // What one has more the others have less: loads that do not know of each other have deviations from their
         // mean of which each is a part, too.
-        let own = 1.0 - 1.0 / precise(dimms as u64);
+        let own = 1.0 - 1.0 / float(dimms as u64);
         let [apart, together] = self.variances(neurons, mean, dimms).map(|it| it.max(0.0) / own.max(0.5));
         let deviation = (apart + together).sqrt();
         let third_moment = apart + self.skewed * together.powi(2) / mean.max(1e-300);
@@ -88,7 +89,7 @@ impl OnDimms {
     /// group.
     pub fn placed(&self, it: &Counted) -> Chance {
         let drift = it.clusters.map(|it| it / self.groups.max(self.clusters));
-        let dimms = precise(self.dimms as u64);
+        let dimms = float(self.dimms as u64);
         let own = dimms - 1.0;
         if self.strategy == Strategy::Random {
             let of = |apart, drift| Uneven {
@@ -132,13 +133,13 @@ impl OnDimms {
     fn with_held(&self, it: &Counted, mean: f64) -> Uneven {
         let drift = it.clusters[1] / self.groups.max(self.clusters);
         let held = it.held / mean.max(1e-300);
-        let own = precise(self.dimms as u64) - 1.0;
+        let own = float(self.dimms as u64) - 1.0;
         let together = (own * drift + self.odd()) * held.powi(2);
         Uneven { apart: it.cold_variance + it.held_apart, together, ..Uneven::default() }
     }
 
     fn odd(&self) -> f64 {
-        odd(self.groups / precise(self.dimms as u64))
+        odd(self.groups / float(self.dimms as u64))
     }
 }
 
@@ -169,7 +170,7 @@ fn skewed_by_draws(variance: f64, chance: f64) -> f64 {
 /// * `deviation`: of both together
 /// * `fullest`: how far the fullest DIMM is from the mean of both
 pub(super) fn handed(room: f64, held: f64, deviation: f64, fullest: f64, dimms: usize) -> f64 {
-    let (spare, count) = (room - held, precise(dimms as u64));
+    let (spare, count) = (room - held, float(dimms as u64));
     if spare >= fullest {
         // The fullest has time for all.
         return held * count;

@@ -1,6 +1,6 @@
 //! What the sparse blocks of a step do, walked neuron by neuron.
 
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds, float};
 use rayon::prelude::*;
 
 use super::placement::{Placed, place};
@@ -8,7 +8,6 @@ use super::setting::{Hermes, Plan};
 use super::sparse::{Late, Sparse, add_causes};
 use crate::activity::{BlockKind, LayerActivity, Source};
 use crate::error::NdpError;
-use crate::numbers::precise;
 use crate::scheduler::{BlockCost, FETCHES, Load, Rules, Strategy, Token, Walk, Walked};
 
 /// Who watches a walk: one watcher for each block of each layer, which are walked
@@ -48,7 +47,7 @@ impl Hermes<'_> {
         for (index, it) in placed.iter().enumerate() {
             let cost = self.rates.block(&self.work.shape, BlockKind::ALL[index % 2]);
             let hot = it.on_gpu.iter().filter(|it| **it).count();
-            sparse.hot_bytes += precise(hot as u64) * cost.neuron_bytes;
+            sparse.hot_bytes += float(hot as u64) * cost.neuron_bytes;
         }
         Ok((sparse, walks))
     }
@@ -65,19 +64,19 @@ impl Hermes<'_> {
                 sum += it.blocks[block.index()].0;
             }
             self.add(block, &cost, &sum, &mut sparse);
-            missed += precise(sum.misses) * cost.neuron_bytes;
-            active += precise(sum.misses + sum.hits) * cost.neuron_bytes;
+            missed += float(sum.misses) * cost.neuron_bytes;
+            active += float(sum.misses + sum.hits) * cost.neuron_bytes;
             all += sum;
         }
         let share = 1.0 / (self.work.layers() * self.steps());
         let late = walks.iter().flat_map(|it| &it.late);
         sparse.late = late.map(|time| Late { share, time: *time }).collect();
         if all.windows > 0 {
-            sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
+            sparse.window_imbalance = Some(all.window_imbalance / float(all.windows));
         }
         let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
         let oracle = self.policy.strategy == Strategy::Oracle;
-        let share = |right: u64, all: u64| if oracle { 1.0 } else { precise(right) / precise(all.max(1)) };
+        let share = |right: u64, all: u64| if oracle { 1.0 } else { float(right) / float(all.max(1)) };
         sparse.accuracy = Some(share(all.hits + all.correct_rejections, judged));
         let any = all.hits + all.misses;
         sparse.recall = (any > 0).then(|| share(all.hits, any));
@@ -90,7 +89,7 @@ impl Hermes<'_> {
     }
 
     fn per_step(&self, time: Picoseconds) -> Nanoseconds {
-        Nanoseconds::saturating(precise(time.0) * 1e-3 / self.steps())
+        Nanoseconds::saturating(float(time.0) * 1e-3 / self.steps())
     }
 
     /// Adds what all layers' blocks of a kind did.
@@ -99,7 +98,7 @@ impl Hermes<'_> {
         sparse.exposed += self.per_step(sum.exposed);
         sparse.gpu += self.per_step(sum.gpu);
         sparse.crossed +=
-            self.rates.block_activations(&self.work.shape, block) * (precise(sum.exchanges) / self.steps());
+            self.rates.block_activations(&self.work.shape, block) * (float(sum.exchanges) / self.steps());
         sparse.cold += self.per_step(sum.cold);
         sparse.level += self.per_step(sum.level);
         let bytes = |neurons: f64| neurons * cost.neuron_bytes / self.steps();
@@ -118,12 +117,12 @@ impl Hermes<'_> {
         add_causes(&mut sparse.causes, cost, &self.rates, split, [on_gpu, on_dimms]);
         let each = self.rates.carried_per_activation(&self.work.shape, block);
         sparse.carried += sum.cold_activations / self.steps() * each;
-        sparse.swaps += precise(sum.swapped) / self.steps();
-        let moves = precise(sum.moved) / self.steps();
+        sparse.swaps += float(sum.swapped) / self.steps();
+        let moves = float(sum.moved) / self.steps();
         sparse.moves += moves;
-        sparse.fetched_bytes += bytes(precise(sum.swapped));
-        sparse.moved_bytes += bytes(precise(sum.moved));
-        sparse.moved_bytes_slowest += bytes(precise(sum.moved_slowest_pair));
+        sparse.fetched_bytes += bytes(float(sum.swapped));
+        sparse.moved_bytes += bytes(float(sum.moved));
+        sparse.moved_bytes_slowest += bytes(float(sum.moved_slowest_pair));
         sparse.moved_by_host += self.rates.host_move(cost.neuron_bytes) * moves;
     }
 }
@@ -191,7 +190,7 @@ fn walk_block<W: Watch>(
         missed: hermes.policy.missed,
         dimms: plan.dimms,
         remaps: plan.remap,
-        fetches: FETCHES[plan.fetch] * precise(shape.neurons(block) as u64),
+        fetches: FETCHES[plan.fetch] * float(shape.neurons(block) as u64),
         prefill: hermes.work.prompt as usize,
         decode: hermes.work.generated as usize,
     };
@@ -201,7 +200,7 @@ fn walk_block<W: Watch>(
     let of_block = &activity.blocks[block.index()];
     let walk = Walk::new(rules, of_block, &before, parents, &placed.on_gpu, &placed.homes);
     let walked = walk.watched(&cost, |token| {
-        fetched.push(precise(token.swapped) * cost.neuron_bytes);
+        fetched.push(float(token.swapped) * cost.neuron_bytes);
         watch.see(&token);
     });
     ((walked, watch), fetched)

@@ -1,13 +1,12 @@
 //! What one token reads and computes of a block, and how long that takes on
 //! either side.
 
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, float};
 
 use super::block::{BlockCost, Load, Shared};
 use super::policy::Exchange;
 use super::remap::Remapping;
 use crate::activity::Bits;
-use crate::numbers::precise;
 
 /// Neurons that are read, and how often sequences multiply them: by who has them.
 #[derive(Clone)]
@@ -151,7 +150,7 @@ pub(super) fn by_count(sequences: &[&[u64]], any: &[u64]) -> Vec<Load> {
         }
     }
     let load = |(count, neurons): (usize, &u32)| {
-        let (neurons, count) = (f64::from(*neurons), precise(count as u64));
+        let (neurons, count) = (f64::from(*neurons), float(count as u64));
         Load { neurons, activations: neurons * count }
     };
     neurons.iter().enumerate().rev().map(load).filter(|it| it.neurons > 0.0).collect()

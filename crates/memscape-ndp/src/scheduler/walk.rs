@@ -3,7 +3,7 @@
 //! between DIMMs. One block of one layer at a time; layers do not depend on
 //! each other. What is predicted is computed; what is not is late, or left out.
 
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds, float};
 
 use super::block::{BlockCost, Load, Split};
 use super::planes::{above, add, count, equal, get, saturate};
@@ -12,7 +12,6 @@ use super::remap::{Moves, Remapping, levels_all};
 use super::token::{Loads, Times, by_count, union};
 use crate::activity::{Bits, NO_PARENT, bit};
 use crate::hardware::{Predictor, Remap};
-use crate::numbers::precise;
 use crate::partition::Device;
 
 /// Everything a walk needs beside activity.
@@ -414,7 +413,7 @@ impl<'a> Walk<'a> {
             .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
             .sum();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
-        let until = |token: usize| (self.rules.fetches * precise(token as u64)) as u64;
+        let until = |token: usize| (self.rules.fetches * float(token as u64)) as u64;
         let room = until(step + 1) - until(step);
         let most = u32::try_from(room).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
         if most == 0 {
@@ -510,7 +509,7 @@ impl Times {
         let computing = (self.shared.gpu - cost.gpu_fixed).max(cold);
         let on_dimms = self.cold();
         walked.time += time.to_picoseconds();
-        walked.split += cost.split(self.shared, [self.on_gpu, on_dimms], precise(self.dimms.len() as u64));
+        walked.split += cost.split(self.shared, [self.on_gpu, on_dimms], float(self.dimms.len() as u64));
         walked.exposed += (time - computing).to_picoseconds();
         walked.gpu += self.shared.gpu.to_picoseconds();
         walked.exchanges += u64::from(self.shared.gpu > Nanoseconds::ZERO);

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_study::{Aim, Laws, Slot, Study, StudyError};
+use memscape_units::float;
 use memscape_workload::{Format, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use crate::cost::{Rates, hot_capacity, on_dimms};
 use crate::error::NdpError;
 use crate::hardware::{ActivityLaw, Dimm, Gpu, Host, MACHINES, Machine, Overhead, check_memory};
 use crate::hermes::offline;
-use crate::numbers::{Density, Share, precise};
+use crate::numbers::{Density, Share};
 use crate::partition::{INSTANCES, InstanceName, Partition, solve};
 use crate::work::{Activity, Shape, Work};
 
@@ -175,15 +176,15 @@ impl Study for PartitionStudy {
         let hot: u64 = found.device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
         let dimms = &found.bytes[1..];
         // A host's memory is one, interleaved over all DIMMs; an instance has as many as it says.
-        let devices = precise(dimms.len() as u64);
-        let modules = if self.instance.is_some() { devices } else { precise(u64::from(self.dimms.get())) };
+        let devices = float(dimms.len() as u64);
+        let modules = if self.instance.is_some() { devices } else { float(u64::from(self.dimms.get())) };
         let each = 1e-9 / (modules / devices);
         Ok(PartitionAnswer {
             objective_ms: found.objective.as_f64() * 1e-6,
             lower_bound_ms: found.lower_bound.as_f64() * 1e-6,
             gap: found.gap(),
             neurons,
-            gpu_neuron_share: precise(hot) / precise(neurons),
+            gpu_neuron_share: float(hot) / float(neurons),
             gpu_gb: found.bytes[0] * 1e-9,
             gpu_capacity_gb: capacity * 1e-9,
             fullest_dimm_gb: dimms.iter().copied().fold(0.0, f64::max) * each,

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
+use memscape_units::float;
 use memscape_workload::{Format, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::hardware::{
     ActivityLaw, Dimm, Gpu, Host, MACHINES, Machine, Overhead, Predictor, Remap, check_memory,
 };
 use crate::hermes::{Hermes, Policy, walk};
-use crate::numbers::{Density, Share, precise};
+use crate::numbers::{Density, Share};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -210,7 +211,7 @@ impl Study for PredictorStudy {
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
         let [capacity, room] = [hot, room].map(|it| it * work.shape.sparse_bytes());
         let (all, hot) = walk(&hermes, capacity, room)?;
-        let any = |a: u64, b: u64| (b > 0).then(|| precise(a) / precise(b));
+        let any = |a: u64, b: u64| (b > 0).then(|| float(a) / float(b));
         let ratio = |a: u64, b: u64| any(a, b).unwrap_or(0.0);
         // What will be active, an oracle knows.
         let right =
@@ -224,7 +225,7 @@ impl Study for PredictorStudy {
             precision: right(all.hits, predicted),
             density: ratio(active, judged),
             gpu_read_share: all.gpu_neurons / (all.gpu_neurons + all.cold_neurons).max(1e-300),
-            window_imbalance: (all.windows > 0).then(|| all.window_imbalance / precise(all.windows)),
+            window_imbalance: (all.windows > 0).then(|| all.window_imbalance / float(all.windows)),
             swapped_share: ratio(all.swapped, hot * steps),
             moves_per_token: ratio(all.moved, steps),
             state_table_kib: states / 1024.0,

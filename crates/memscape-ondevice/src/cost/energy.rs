@@ -4,7 +4,7 @@
 
 use memscape_dram::{CommandCounts, Dram, Meter};
 use memscape_study::{Energy, Graded};
-use memscape_units::Picoseconds;
+use memscape_units::{Picoseconds, float};
 
 use super::prefill::{Prefill, PrefillError, Prompt};
 use super::token::{Token, WithPim};
@@ -101,9 +101,4 @@ pub fn swizzle_energy(
 fn gathered_run(memory: &Dram, run_bursts: u64) -> f64 {
     let columns = u32::try_from(run_bursts).unwrap_or(u32::MAX).min(memory.columns_per_row());
     f64::from(columns) * f64::from(memory.column_bytes())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
-const fn float(it: u64) -> f64 {
-    it as f64
 }

@@ -1,6 +1,6 @@
 //! What one copy and one GEMM take, and what they cost each other.
 
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds, float};
 use memscape_workload::{Format, Gemv};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,14 +121,14 @@ impl Rates {
     #[must_use]
     pub fn gemm_share(&self, thread: usize, gemv: Gemv, tokens: u64) -> Compute {
         let step = if self.step_cost == StepCost::CreatedThreads { self.step } else { Nanoseconds::ZERO };
-        let operations = count(gemv.operations()) * count(tokens);
+        let operations = float(gemv.operations()) * float(tokens);
         self.share(thread, step, operations, self.gemm_read_bytes(gemv, tokens))
     }
 
     /// Bytes of weights that a GEMM reads from DRAM.
     #[must_use]
     pub fn gemm_read_bytes(&self, gemv: Gemv, tokens: u64) -> f64 {
-        elements_bytes(gemv.macs(), self.format) * (count(tokens) / self.block_tokens).max(1.0)
+        elements_bytes(gemv.macs(), self.format) * (float(tokens) / self.block_tokens).max(1.0)
     }
 
     /// A GEMM: its slowest thread.
@@ -142,12 +142,12 @@ impl Rates {
     #[must_use]
     pub fn attention_share(&self, thread: usize, attention: &Attention, layers: u64) -> Compute {
         let read = (attention.query_bytes / self.block_tokens).max(attention.cache_bytes);
-        let layers = count(layers);
+        let layers = float(layers);
         self.share(thread, Nanoseconds::ZERO, attention.operations / layers, read / layers)
     }
 
     fn share(&self, thread: usize, step: Nanoseconds, operations: f64, bytes: f64) -> Compute {
-        let computed = operations / count(self.gemm_threads() as u64) / self.gemm_gflops[thread];
+        let computed = operations / float(self.gemm_threads() as u64) / self.gemm_gflops[thread];
         let read = bytes / self.bandwidth.stream;
         Compute {
             length: (step + nanoseconds(computed.max(read))).to_picoseconds(),
@@ -178,12 +178,12 @@ impl Rates {
     /// Reading bytes once through the copy threads' path.
     #[must_use]
     pub fn uncached_read(&self, bytes: f64) -> Picoseconds {
-        let by_threads = bytes / (self.copy_gb_s * count(self.copy_threads));
+        let by_threads = bytes / (self.copy_gb_s * float(self.copy_threads));
         nanoseconds(by_threads.max(self.bandwidth.copy_ns(bytes, 1))).to_picoseconds()
     }
 
     fn transfer(&self, bytes: f64, threads: u64) -> Nanoseconds {
-        let copiers = self.copy_gb_s * count(threads);
+        let copiers = self.copy_gb_s * float(threads);
         nanoseconds(swizzle_ns(bytes, copiers, self.copy_transactions, &self.bandwidth))
     }
 }
@@ -197,11 +197,6 @@ impl Rates {
 #[must_use]
 pub fn swizzle_ns(bytes: f64, copiers_gb_s: f64, transactions: u32, bandwidth: &Bandwidth) -> f64 {
     (bytes / copiers_gb_s).max(bandwidth.copy_ns(bytes, transactions))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-const fn count(it: u64) -> f64 {
-    it as f64
 }
 
 /// A time of what [`super::prefill`] lets through.

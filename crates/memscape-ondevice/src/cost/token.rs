@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use memscape_dram::{CommandCounts, DramError};
 use memscape_study::{BoundBy, Breakdown, Recent, parts};
-use memscape_units::Picoseconds;
+use memscape_units::{Picoseconds, float};
 use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix, Reply};
 
 use super::attention::Attention;
@@ -111,7 +111,7 @@ pub fn token(
     cpu.check()?;
     pim.memory.check()?;
     let layers = u64::from(model.layers);
-    let of_layer = precise(layer_matrices(model)?.len() as u64);
+    let of_layer = float(layer_matrices(model)?.len() as u64);
     let Gemvs { weights, outside, on_pim } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_reply(model, reply).of_all(sequences);
     let host = HostRates::of(pim, cpu);
@@ -119,14 +119,14 @@ pub fn token(
     let all = once.with_columns(sequences, cpu);
     let host_gemv = host.roofline(all.bytes, all.operations);
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
-    let products = precise(layers) * of_layer + precise(outer_matrices(model)?.len() as u64);
+    let products = float(layers) * of_layer + float(outer_matrices(model)?.len() as u64);
     let overhead = cpu.product_overhead() * products;
     check_length(host_gemv.ns + attends.ns + overhead.as_f64())?;
     let (attention, overhead) = (attends.time(), overhead.to_picoseconds());
 
     let with_pim = on_pim.and_then(|it| {
-        let pim_ns = precise(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head);
-        check_length(pim_ns * precise(sequences) + attends.ns)?;
+        let pim_ns = float(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head);
+        check_length(pim_ns * float(sequences) + attends.ns)?;
         let [layer, lm_head] = [it.layer, it.lm_head].map(|it| host.with_sums(&it) * sequences);
         let time = [
             (TokenPart::Layers, layer.total() * layers),
@@ -229,18 +229,13 @@ impl HostRates {
 
     /// The same in nanoseconds, which no length of it overflows.
     fn gemv_ns(&self, gemv: &GemvCost) -> f64 {
-        gemv.time.total().as_ns() + precise(gemv.host_sum_bytes) / self.stream
+        gemv.time.total().as_ns() + float(gemv.host_sum_bytes) / self.stream
     }
 
     fn roofline(&self, bytes: f64, operations: f64) -> Bounded {
         let (read, computed) = (bytes / self.stream, operations / self.gflops);
         Bounded { ns: read.max(computed), computes: read < computed }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "few sequences")]
-const fn precise(it: u64) -> f64 {
-    it as f64
 }
 
 /// Weights of matrices as they are read, and what is done with them.
@@ -263,7 +258,7 @@ impl Weights {
 
     /// Multiplied with so many columns, for each block of which a GEMM reads them once, a prompt's or not.
     fn with_columns(self, columns: u64, cpu: &Cpu) -> Self {
-        let columns = precise(columns);
+        let columns = float(columns);
         let reads = (columns / cpu.gemm_block_tokens).max(1.0);
         Self { bytes: self.bytes * reads, operations: self.operations * columns }
     }

@@ -1,10 +1,9 @@
 //! From counted instructions to cycles of one core.
 
-use memscape_units::Cycles;
+use memscape_units::{Cycles, float};
 
 use super::vector::{Class, Counts};
 use crate::hardware::{Core, Overlap};
-use crate::number::float;
 
 /// Where a kernel's cycles go.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,14 +1,13 @@
 //! Where weights come from when they are read, and read again, and how fast.
 
 use memscape_dram::Dram;
-use memscape_units::{Bytes, GbPerS, Nanoseconds};
+use memscape_units::{Bytes, GbPerS, Nanoseconds, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kernels::Kernel;
 use crate::hardware::{Cache, Controller, Core, LINE_BYTES, Numa, rate};
 use crate::mapping::placement::Placed;
-use crate::number::float;
 
 /// A level of the memory hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

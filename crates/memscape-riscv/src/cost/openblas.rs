@@ -1,12 +1,11 @@
 //! OpenBLAS on one core: dequantising for it, its packing and its micro-kernels.
 
-use memscape_units::{Cycles, Nanoseconds};
+use memscape_units::{Cycles, Nanoseconds, float};
 use memscape_workload::GgmlType;
 
 use super::vector::{Counts, Floats, Sew, VectorMachine};
 use crate::hardware::Core;
 use crate::mapping::quant::{BLOCK, matrix_bytes, stored_columns};
-use crate::number::float;
 
 /// Rows of OpenBLAS' micro-kernel for the C910V.
 ///

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memscape_study::{Breakdown, parts};
-use memscape_units::{Bytes, Nanoseconds};
+use memscape_units::{Bytes, Nanoseconds, float};
 use memscape_workload::{FileType, Gemv, GgmlType, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_inputs};
@@ -16,7 +16,6 @@ use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
 use crate::mapping::graph::{Graph, SYNCS_PER_PRODUCT, follows_attention};
 use crate::mapping::placement::Placed;
 use crate::mapping::quant::{BLOCK, input_type, matrix_bytes, stored_columns};
-use crate::number::float;
 
 parts! {
     /// What the time of a graph is spent on.

@@ -1,6 +1,6 @@
 //! Products in single precision: OpenBLAS, and the thesis' vector SGEMM.
 
-use memscape_units::{Bytes, Nanoseconds};
+use memscape_units::{Bytes, Nanoseconds, float};
 use memscape_workload::{Format, Gemm, GgmlType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,6 @@ use super::openblas::{
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
 use crate::hardware::{Core, LINE_BYTES};
 use crate::mapping::quant::matrix_bytes;
-use crate::number::float;
 
 /// Who multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,13 +6,12 @@
 //! each operation for all of them.
 
 use memscape_study::{Part, Recorder, Span, TrackId};
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds, float};
 use memscape_workload::{Llm, Projections};
 
 use super::pass::{Crew, GraphCost, GraphPart, is_experts};
 use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::graph::{Operation, follows_attention, operations};
-use crate::number::float;
 
 /// Steps of the reply that are shown one by one; all others are one span.
 pub const SHOWN_STEPS: u64 = 256;

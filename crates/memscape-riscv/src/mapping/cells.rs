@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::number::float;
+use memscape_units::float;
 
 /// Cells read when `used` are in use: whole multiples of `padding`, but no more than `most`, which are all that
 /// there are.

@@ -3,8 +3,9 @@
 
 use std::num::NonZeroU64;
 
+use memscape_units::float;
+
 use super::cells::{attended, mean_attended, mean_attended_by};
-use crate::number::float;
 
 /// Columns that go through the model together.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,12 +1,12 @@
 //! Which code ggml chooses for one product: Algorithm 1 and Listing 4.3.
 
+use memscape_units::float;
 use memscape_workload::{FileType, GgmlType, Llm, Matrix, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::census::{Census, Operand, Run, Shape};
 use super::quant::BLOCK;
-use crate::number::float;
 
 /// What ggml knows of a product before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::iter;
 
 use memscape_study::{OutOfRange, within};
+use memscape_units::float;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::nodes::Nodes;
 use crate::hardware::{Cache, CoreList, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, SlcScope};
-use crate::number::float;
 
 /// How threads and pages are kept to nodes.
 ///

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{Aim, Laws, Slot, Study, StudyError, faster, neutral, slower};
+use memscape_units::float;
 use memscape_workload::{AS_STACKED, FileType, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
 use crate::mapping::quant::{FILE_FORMAT, check_stored};
-use crate::number::{float, long};
+use crate::number::long;
 
 /// The model of the thesis.
 const DEFAULT_MODEL: &str = "llama-2-7b";

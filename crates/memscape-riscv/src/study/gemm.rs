@@ -7,6 +7,7 @@ use memscape_study::{
     Aim, Bound, Effect, Laws, Limit, OutOfRange, Slot, Study, StudyError, When, either, faster, slower,
     unused,
 };
+use memscape_units::float;
 use memscape_workload::{Gemm, GgmlType, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::hardware::{
 };
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format, coded, matrix_bytes};
-use crate::number::{count, float, long};
+use crate::number::{count, long};
 
 /// A product `m x k x n` of weights and `n` vectors, on one or many cores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

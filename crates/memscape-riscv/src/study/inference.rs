@@ -8,7 +8,7 @@ use memscape_study::{
     OperatorCost, OutOfRange, Pass, Recorder, Served, Slot, Study, StudyError, When, either, faster, lowers,
     neutral, raises, slower, unused, within,
 };
-use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
+use memscape_units::{Bytes, Nanoseconds, UnitError, Watts, float};
 use memscape_workload::{AS_STACKED, FileType, GgmlType, MODELS, Matrix, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{FILE_FORMAT, FILE_KERNEL, FormatError, check_stored, file_bytes, matrix_bytes};
-use crate::number::{count, float, long};
+use crate::number::{count, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
 /// and where the time goes.

@@ -6,7 +6,7 @@ use memscape_dram::{Dram, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
-use memscape_units::Bytes;
+use memscape_units::{Bytes, float};
 use memscape_workload::{Gemm, GgmlType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, Distances, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, coded, input_type, matrix_bytes, stored_columns};
-use crate::number::{count, float, long};
+use crate::number::{count, long};
 
 /// One quantised product on one core: instructions counted, cycles modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

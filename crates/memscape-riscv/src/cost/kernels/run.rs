@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use memscape_units::float;
 use memscape_workload::GgmlType;
 
 use super::code::{Code, Kernel, KernelError, Layout};
@@ -10,7 +11,6 @@ use super::scalar;
 use crate::cost::vector::{Counts, VectorMachine};
 use crate::hardware::Core;
 use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
-use crate::number::float;
 
 impl Code {
     /// What one more tile costs, once the loop runs: the difference between two
