@@ -3,7 +3,7 @@
 
 use memscape_dram::{
     Dram, DramError, Engine, OnlyRefreshing, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink,
-    pim_constraints,
+    UNUSED_BY_ALL_BANKS, pim_constraints,
 };
 use memscape_study::{Breakdown, CostEngine, Part, parts};
 use memscape_units::Picoseconds;
@@ -112,6 +112,12 @@ pub fn format_on_phone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<For
 }
 
 impl PimMemory {
+    /// Weights so stored and placed in the memory; timings of it that nothing depends on here give way to others.
+    #[must_use]
+    pub fn new(memory: &Dram, pim: PimBlocks, format: Format, placement: Placement, refresh: bool) -> Self {
+        Self { memory: memory.easing(UNUSED_BY_ALL_BANKS), pim, format, placement, refresh }
+    }
+
     /// Whether PIM blocks compute with weights that are stored so: they have no scale factors.
     #[must_use]
     pub fn computes_in_format(&self) -> bool {

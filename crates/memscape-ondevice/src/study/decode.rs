@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
+use memscape_dram::Dram;
 use memscape_study::{Bound, Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Model, Reply};
@@ -94,13 +94,7 @@ impl Default for DecodeStudy {
 
 impl DecodeStudy {
     fn pim_memory(&self) -> PimMemory {
-        PimMemory {
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS),
-            pim: self.pim,
-            format: self.format,
-            placement: self.placement,
-            refresh: self.refresh,
-        }
+        PimMemory::new(&self.memory, self.pim, self.format, self.placement, self.refresh)
     }
 
     /// One PIM-aware copy, PIM's sums, and the keys and values of all tokens.

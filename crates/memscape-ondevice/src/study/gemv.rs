@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU64;
 
+use memscape_dram::Dram;
 use memscape_dram::export::CommandTimeline;
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
 use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Span, Study, StudyError};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
@@ -139,13 +139,7 @@ impl GemvStudy {
     /// The PIM that computes it.
     #[must_use]
     pub fn pim_memory(&self) -> PimMemory {
-        PimMemory {
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS),
-            pim: self.pim,
-            format: self.format,
-            placement: self.placement,
-            refresh: self.refresh,
-        }
+        PimMemory::new(&self.memory, self.pim, self.format, self.placement, self.refresh)
     }
 
     /// Where its weights lie.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
+use memscape_dram::Dram;
 use memscape_study::{
     Bound, Energy, EnergyColumns, Graded, Headline, Laws, OperatorCost, Part as _, Pass, Served, Slot, Study,
     StudyError,
@@ -144,13 +144,7 @@ impl InferenceStudy {
     }
 
     fn pim_memory(&self) -> PimMemory {
-        PimMemory {
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS),
-            pim: self.pim,
-            format: self.format,
-            placement: self.placement,
-            refresh: self.refresh,
-        }
+        PimMemory::new(&self.memory, self.pim, self.format, self.placement, self.refresh)
     }
 
     /// Bursts of a DRAM row that a copy takes at a time.
