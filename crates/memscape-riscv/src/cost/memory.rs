@@ -1,6 +1,7 @@
 //! Where weights come from when they are read, and read again, and how fast.
 
-use memscape_dram::Dram;
+use memscape_dram::{Dram, DramError, UNUSED_BY_READS};
+use memscape_study::OutOfRange;
 use memscape_units::{Bytes, GbPerS, Nanoseconds, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,31 @@ pub struct Hierarchy<'a> {
     pub memory: &'a Dram,
     /// Its controllers.
     pub controller: &'a Controller,
+}
+
+/// Why there is no such hierarchy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HierarchyError {
+    /// Numbers that describe no DRAM.
+    #[error("`memory`: {0}")]
+    Dram(#[from] DramError),
+    /// A number the model is not for.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+impl Hierarchy<'_> {
+    /// Checks what it is of, as far as weights are read from it.
+    ///
+    /// # Errors
+    /// [`HierarchyError`] names what it does not have or the model is not for.
+    pub fn check(&self) -> Result<(), HierarchyError> {
+        self.core.check()?;
+        self.cache.check()?;
+        self.memory.easing(UNUSED_BY_READS).check()?;
+        Ok(self.controller.check()?)
+    }
 }
 
 /// What one line takes at a channel of DRAM.

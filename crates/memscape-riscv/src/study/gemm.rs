@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
+use memscape_dram::Dram;
 use memscape_study::{
     Aim, Bound, Effect, Laws, Limit, OutOfRange, Slot, Study, StudyError, When, either, faster, slower,
     unused,
@@ -13,11 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, VECTORS};
-use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
+use super::slots;
+use crate::cost::memory::{Hierarchy, HierarchyError, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Readers, Sgemm, Shares};
-use crate::hardware::{
-    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os,
-};
+use crate::hardware::{Cache, Controller, Core, CoreList, DEFAULT_MACHINE, MACHINES, Numa, Os};
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format, coded, matrix_bytes};
 use crate::number::{count, long};
@@ -127,9 +126,9 @@ pub enum GemmError {
     /// Threads that cannot be placed.
     #[error(transparent)]
     Numa(#[from] NumaError),
-    /// Numbers that describe no DRAM.
-    #[error("`memory`: {0}")]
-    Dram(#[from] DramError),
+    /// Core, caches and memory that do not exist so.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -162,10 +161,7 @@ impl Default for GemmStudy {
 
 impl GemmStudy {
     fn check(&self) -> Result<Sgemm, GemmError> {
-        self.core.check()?;
-        self.cache.check()?;
-        self.memory.easing(UNUSED_BY_READS).check()?;
-        self.controller.check()?;
+        self.hierarchy().check()?;
         self.os.check()?;
         let vlen = self.core.vlen_bits;
         if !vlen.is_power_of_two() || !(64..=1024).contains(&vlen) {
@@ -293,10 +289,7 @@ impl Study for GemmStudy {
     }
 
     fn slots() -> Vec<Slot> {
-        vec![
-            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
-            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-        ]
+        vec![slots::hardware(), slots::memory()]
     }
 
     fn answer(&self) -> Result<GemmAnswer, StudyError> {

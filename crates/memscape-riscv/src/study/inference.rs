@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
+use memscape_dram::Dram;
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
     OperatorCost, OutOfRange, Pass, Recorder, Served, Slot, Study, StudyError, When, either, faster, lowers,
@@ -16,14 +16,15 @@ use serde::{Deserialize, Serialize};
 use super::laws::{
     BOUND, CLUSTERS, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, VECTORS,
 };
+use super::slots;
 use crate::cost::faults::{Touched, page_faults};
-use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, Wait, bytes_per_line, memory_limit, rows_opened};
+use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError};
+use crate::cost::memory::{Hierarchy, HierarchyError, Wait, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_experts, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
-    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Machine, Numa,
-    Os, check_package,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, LINE_BYTES, MACHINES, Machine, Numa, Os,
+    check_package,
 };
 use crate::mapping::census::{TooLong, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
@@ -246,9 +247,9 @@ pub enum InferenceError {
     /// Threads that cannot be placed.
     #[error(transparent)]
     Numa(#[from] NumaError),
-    /// Numbers that describe no DRAM.
-    #[error("`memory`: {0}")]
-    Dram(#[from] DramError),
+    /// Core, caches and memory that do not exist so.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -315,10 +316,7 @@ impl InferenceStudy {
     }
 
     fn check(&self) -> Result<Conversation, InferenceError> {
-        self.core.check()?;
-        self.cache.check()?;
-        self.memory.easing(UNUSED_BY_READS).check()?;
-        self.controller.check()?;
+        self.hierarchy().check()?;
         self.os.check()?;
         check_package(self.package_w)?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
@@ -353,17 +351,13 @@ impl InferenceStudy {
 
     const fn code(&self) -> Code {
         Code {
-            kernel: self.kernel,
             format: self.format.main(),
             immediates: self.immediates,
             compiler: self.compiler,
-            layout: Layout::Halves,
             rows: self.tile_rows.get() as usize,
             blocks: self.tile_blocks.get() as usize,
             lmul: self.lmul,
-            vlen_bits: self.core.vlen_bits,
-            vector_registers: self.core.vector_registers.get(),
-            load_bits: self.core.load_bits.get(),
+            ..Code::on(self.kernel, &self.core)
         }
     }
 
@@ -704,8 +698,8 @@ impl Study for InferenceStudy {
 
     fn slots() -> Vec<Slot> {
         vec![
-            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
-            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
+            slots::hardware(),
+            slots::memory(),
             Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, FILE_KERNEL, AS_STACKED]),
         ]
     }

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES, UNUSED_BY_READS};
+use memscape_dram::Dram;
 use memscape_study::{
     Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
@@ -12,11 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{GROUP, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED};
+use super::slots;
 use crate::cost::cycles::CoreCycles;
-use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
+use crate::cost::kernels::{Code, Compiler, Immediates, Kernel};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
-use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, Distances, MACHINES, Numa};
+use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, Distances, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, coded, input_type, matrix_bytes, stored_columns};
 use crate::number::{count, long};
@@ -132,17 +133,13 @@ impl KernelStudy {
     /// The kernel as it is compiled for the core.
     const fn compiled(&self) -> Code {
         Code {
-            kernel: self.kernel,
             format: self.format,
             immediates: self.immediates,
             compiler: self.compiler,
-            layout: Layout::Halves,
             rows: self.tile_rows.get() as usize,
             blocks: self.tile_blocks.get() as usize,
             lmul: self.lmul,
-            vlen_bits: self.core.vlen_bits,
-            vector_registers: self.core.vector_registers.get(),
-            load_bits: self.core.load_bits.get(),
+            ..Code::on(self.kernel, &self.core)
         }
     }
 
@@ -237,17 +234,11 @@ impl Study for KernelStudy {
     }
 
     fn slots() -> Vec<Slot> {
-        vec![
-            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
-            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-        ]
+        vec![slots::hardware(), slots::memory()]
     }
 
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
-        self.core.check()?;
-        self.cache.check()?;
-        self.memory.easing(UNUSED_BY_READS).check().map_err(|it| it.at("memory"))?;
-        self.controller.check()?;
+        self.hierarchy().check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
         let row_blocks = stored_columns(gemm.k(), self.format).div_ceil(BLOCK as u64);
         let mut tiles = Vec::with_capacity(4);

@@ -5,6 +5,7 @@ mod gemm;
 mod inference;
 mod kernel;
 mod laws;
+mod slots;
 
 pub use census::{CensusAnswer, CensusStudy};
 pub use gemm::{GemmAnswer, GemmError, GemmStudy};

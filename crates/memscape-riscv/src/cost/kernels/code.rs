@@ -4,6 +4,7 @@ use memscape_workload::GgmlType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::Core;
 use crate::mapping::quant::{BLOCK, CODED, format_name};
 
 /// Which kernel multiplies quantised weights.
@@ -201,6 +202,17 @@ impl Code {
             vlen_bits: 128,
             vector_registers: 32,
             load_bits: 128,
+        }
+    }
+
+    /// The same for the registers and the load pipe of a core.
+    #[must_use]
+    pub const fn on(kernel: Kernel, core: &Core) -> Self {
+        Self {
+            vlen_bits: core.vlen_bits,
+            vector_registers: core.vector_registers.get(),
+            load_bits: core.load_bits.get(),
+            ..Self::as_printed(kernel)
         }
     }
 
