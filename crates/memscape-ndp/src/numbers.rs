@@ -1,5 +1,7 @@
 //! Numbers with a range of their own, checked where they come in.
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,3 +70,8 @@ number!(
     RatedWatts, |it| it > 0.0 && it <= 1e9, "W is no rated power; it must be above 0 and at most 1e9",
     "exclusiveMinimum" = 0, "maximum" = 1e9
 );
+
+/// A count that a default names.
+pub(crate) const fn count(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).expect("not zero")
+}

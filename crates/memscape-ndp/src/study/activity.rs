@@ -13,7 +13,7 @@ use crate::activity::{
 };
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, MACHINES};
-use crate::numbers::{Density, Share};
+use crate::numbers::{Density, Share, count};
 use crate::work::{Activity, Shape, Work};
 
 /// Statistics of activity: how sparse, how alike from token to token and layer to
@@ -88,7 +88,6 @@ pub struct ActivityAnswer {
 impl Default for ActivityStudy {
     fn default() -> Self {
         let machine = MACHINES.get("hermes");
-        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
             trace: None,

@@ -23,7 +23,7 @@ use crate::hardware::{
     ActivityLaw, DIMMS, Dimm, GPUS, Gpu, Host, MACHINES, Machine, Overhead, Predictor, Remap, check_memory,
 };
 use crate::hermes::{self, Hermes, Policy};
-use crate::numbers::{Density, RatedWatts, Share};
+use crate::numbers::{Density, RatedWatts, Share, count};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -204,7 +204,6 @@ impl Default for InferenceStudy {
             remap,
             activity,
         } = *MACHINES.get("hermes");
-        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
             format: Format::FP16.into(),

@@ -18,7 +18,7 @@ use crate::hardware::{
     ActivityLaw, Dimm, Gpu, Host, MACHINES, Machine, Overhead, Predictor, Remap, check_memory,
 };
 use crate::hermes::{Hermes, Policy, walk};
-use crate::numbers::{Density, Share};
+use crate::numbers::{Density, Share, count};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -111,7 +111,6 @@ pub struct PredictorAnswer {
 impl Default for PredictorStudy {
     fn default() -> Self {
         let machine = *MACHINES.get("hermes");
-        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
             format: Format::FP16.into(),
