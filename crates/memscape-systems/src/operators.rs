@@ -88,12 +88,15 @@ pub const REST: &str = "rest";
 
 fn kind(operator: &str) -> &'static str {
     let first = operator.split('+').next().unwrap_or_default();
-    match first.strip_suffix("_window").unwrap_or(first) {
-        "qkv" | "q" | "k" | "v" | "out" => KINDS[0],
-        "gate_up" | "gate" | "up" | "down" | "fc1" | "fc2" => KINDS[1],
-        "attention_scores" | "attention_values" => KINDS[2],
-        "lm_head" => KINDS[3],
-        _ => REST,
+    let first = first.strip_suffix("_window").unwrap_or(first);
+    match Matrix::ALL.into_iter().find(|it| it.name() == first) {
+        Some(Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V | Matrix::Out) => KINDS[0],
+        Some(Matrix::GateUp | Matrix::Gate | Matrix::Up | Matrix::Down | Matrix::Fc1 | Matrix::Fc2) => {
+            KINDS[1]
+        }
+        Some(Matrix::LmHead) => KINDS[3],
+        None if ["attention_scores", "attention_values"].contains(&first) => KINDS[2],
+        Some(Matrix::Router | Matrix::ProjectIn | Matrix::ProjectOut) | None => REST,
     }
 }
 

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Block, Gemv, Llm, Matrix, Norm, Projections, Reply};
 
+/// Scores and values of attention, where a study times them as one operator.
+pub const ATTENTION: &str = "attention_scores+attention_values";
+
 /// What kind of work an operator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -2,6 +2,8 @@
 
 use memscape_study::{OperatorCost, Part, Pass};
 use memscape_units::Nanoseconds;
+use memscape_workload::Matrix;
+use memscape_workload::operators::ATTENTION;
 
 use super::account::{Account, StepPart};
 use super::rates::Rates;
@@ -9,22 +11,11 @@ use crate::activity::BlockKind;
 use crate::hardware::Machine;
 use crate::work::Work;
 
-/// What Hermes' blocks and a dense layer are, by the names of a model's operators.
-#[derive(Debug, Clone, Copy)]
-pub struct Names {
-    /// Gate, up and down, or both matrices of a network without a gate.
-    pub mlp: &'static str,
-}
-
-/// The operators that are timed as one.
-pub const ATTENTION: &str = "attention_scores+attention_values";
-
-impl Names {
-    /// Those of a model whose feed-forward networks have so many matrices.
-    #[must_use]
-    pub const fn of(work: &Work) -> Self {
-        Self { mlp: if work.shape.matrices == 3 { "gate_up+down" } else { "fc1+fc2" } }
-    }
+/// A feed-forward network by the names of a model's operators: gate, up and down, or both matrices of one without a
+/// gate.
+#[must_use]
+pub const fn mlp(work: &Work) -> &'static str {
+    if work.shape.matrices == 3 { "gate_up+down" } else { "fc1+fc2" }
 }
 
 /// What a description leaves of times where an operator runs: the memories of GPUs and of the cold
@@ -71,10 +62,10 @@ impl Peaks {
 fn matrices(work: &Work, head: f64) -> [(&'static str, f64); 4] {
     let (shape, layers) = (&work.shape, work.layers());
     [
-        ("qkv", layers * shape.block_weights(BlockKind::Qkv)),
-        ("out", layers * shape.projection_weights()),
-        (Names::of(work).mlp, layers * shape.block_weights(BlockKind::Mlp)),
-        ("lm_head", head),
+        (Matrix::Qkv.name(), layers * shape.block_weights(BlockKind::Qkv)),
+        (Matrix::Out.name(), layers * shape.projection_weights()),
+        (mlp(work), layers * shape.block_weights(BlockKind::Mlp)),
+        (Matrix::LmHead.name(), head),
     ]
 }
 
@@ -122,7 +113,7 @@ impl Communicated {
     fn share(self, name: &str, of_weights: f64, work: &Work) -> f64 {
         match self {
             Self::Weights => of_weights,
-            Self::Sums if name == "out" || name == Names::of(work).mlp => 0.5,
+            Self::Sums if name == Matrix::Out.name() || name == mlp(work) => 0.5,
             Self::Sums => 0.0,
         }
     }
@@ -150,14 +141,16 @@ pub fn of_prompt(
     let layers = prompt.compute - attention - head;
     let transfer = prompt.time() - prompt.load - prompt.compute;
     // All but the last position of a prompt pass by the head.
-    let columns = |name| if name == "lm_head" { rates.batch } else { f64::from(work.prompt) * rates.batch };
+    let columns =
+        |name| if name == Matrix::LmHead.name() { rates.batch } else { f64::from(work.prompt) * rates.batch };
     let matrices = matrices(work, of_last);
     let all: f64 = matrices.iter().map(|it| it.1).sum();
     let matrices = matrices.into_iter().map(|(name, weights)| {
         let of_weights = weights / all;
         let least = peaks.on_gpu(weights * rates.weight_bytes, weights * columns(name));
         let moved = transfer * communicated.share(name, of_weights, work);
-        let computed = if name == "lm_head" { head } else { layers * (weights / (all - of_last)) };
+        let computed =
+            if name == Matrix::LmHead.name() { head } else { layers * (weights / (all - of_last)) };
         let parts = [("gpu", computed), ("transfer", moved), ("load", prompt.load * of_weights)];
         OperatorCost::new(Pass::Prompt, name, least, parts)
     });

@@ -4,13 +4,15 @@ use std::num::NonZeroU32;
 
 use memscape_study::{BoundBy, CostEngine, OperatorCost, Pass};
 use memscape_units::{Nanoseconds, float};
+use memscape_workload::Matrix;
+use memscape_workload::operators::ATTENTION;
 
 use super::closed;
 use super::setting::{Hermes, Plan};
 use super::sparse::{Late, Sparse};
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
-use crate::cost::operators::{ATTENTION, Communicated, Names, Peaks, of_prompt};
+use crate::cost::operators::{Communicated, Peaks, mlp, of_prompt};
 use crate::cost::{
     Account, ColdSide, DimmWork, Held, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
 };
@@ -85,15 +87,11 @@ pub fn operators(hermes: &Hermes) -> Result<Vec<OperatorCost>, NdpError> {
     let sides = |time: Nanoseconds, exposed, merging| {
         [("slower_side", time - exposed), ("synchronisation", exposed), ("merging", merging)]
     };
-    add("qkv", peaks.on_both(read - sparse.mlp_read), &sides(qkv, qkv_exposed, merges[0]));
+    add(Matrix::Qkv.name(), peaks.on_both(read - sparse.mlp_read), &sides(qkv, qkv_exposed, merges[0]));
     let projection = [("gpu", rest.projection * layers), ("synchronisation", rest.single * layers)];
-    add("out", on_gpu(work.shape.projection_weights() * layers), &projection);
-    add(
-        Names::of(work).mlp,
-        peaks.on_both(sparse.mlp_read),
-        &sides(sparse.mlp, sparse.mlp_exposed, merges[1]),
-    );
-    add("lm_head", on_gpu(work.shape.head), &[("gpu", rest.head)]);
+    add(Matrix::Out.name(), on_gpu(work.shape.projection_weights() * layers), &projection);
+    add(mlp(work), peaks.on_both(sparse.mlp_read), &sides(sparse.mlp, sparse.mlp_exposed, merges[1]));
+    add(Matrix::LmHead.name(), on_gpu(work.shape.head), &[("gpu", rest.head)]);
     let attention = hermes.attention(work.mean_context()) * layers;
     let cache = peaks.on_cold(work.token_cache_bytes() * work.mean_context());
     add(ATTENTION, cache, &[("attention", attention)]);

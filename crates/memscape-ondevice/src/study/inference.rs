@@ -8,6 +8,7 @@ use memscape_study::{
     StudyError,
 };
 use memscape_units::{Bytes, Nanoseconds};
+use memscape_workload::operators::ATTENTION;
 use memscape_workload::{Format, Gemv, Model, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,9 +96,6 @@ pub struct InferenceAnswer {
     /// Peak compute rate over peak bandwidth
     pub flop_per_byte: f64,
 }
-
-/// The operators that the study times as one.
-const ATTENTION: &str = "attention_scores+attention_values";
 
 impl Default for InferenceStudy {
     /// Llama 3.2 1B with 128 tokens in and out, double buffered, on the paper's phone.

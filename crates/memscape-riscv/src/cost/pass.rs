@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds, float};
+use memscape_workload::operators::ATTENTION;
 use memscape_workload::{FileType, Gemv, GgmlType, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_inputs};
@@ -605,7 +606,7 @@ impl Crew {
         let head = model.gemv(Matrix::LmHead).into_iter();
         head.for_each(|it| product(Matrix::LmHead, it, &outputs, SYNCS_PER_PRODUCT));
         let mut attention = GraphOperator {
-            name: "attention_scores+attention_values",
+            name: ATTENTION,
             cost: self.meet(2 * layers * SYNCS_PER_PRODUCT * count),
             macs: 0.0,
             bytes: 0.0,
