@@ -12,6 +12,7 @@ pub mod cost;
 mod error;
 pub mod hardware;
 pub mod hermes;
+mod kept;
 pub mod normal;
 mod numbers;
 pub mod partition;

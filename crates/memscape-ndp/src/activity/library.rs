@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
 
 use super::recording::{Profile, Recording, Trace, TraceError};
+use crate::kept;
 
 /// The name of the built-in recording.
 pub const SAMPLE: &str = "relu-6m";
@@ -29,9 +30,6 @@ const CONTENT: &str = "recording:";
 
 /// What recordings are called in messages.
 const KIND: &str = "recording";
-
-/// The key of a form that says which recording it is.
-const KEY: &str = "content";
 
 /// A recording as a parameter of studies, written as its name: a built-in one,
 /// or `recording:` and a hash of the content of what was read before.
@@ -154,7 +152,7 @@ struct Library {
     contents: HashMap<u128, RecordingName>,
 }
 
-/// A recording as catalogs tell of it; a handful, so they stay for good.
+/// A recording as catalogs tell of it.
 struct Entry {
     preset: &'static Preset<Value>,
     name: RecordingName,
@@ -162,15 +160,8 @@ struct Entry {
 
 impl Entry {
     fn new(name: &str, source: &str, recording: RecordingName) -> Self {
-        let preset = Preset {
-            name: name.to_owned(),
-            summary: recording.summary(),
-            parameters: Value::from(recording.as_str()),
-            sources: [("*".to_owned(), source.to_owned())].into(),
-            intervals: std::collections::BTreeMap::new(),
-            facts: Map::new(),
-        };
-        Self { preset: Box::leak(Box::new(preset)), name: recording }
+        let preset = kept::preset(name, recording.summary(), source, recording.as_str());
+        Self { preset, name: recording }
     }
 }
 
@@ -203,7 +194,7 @@ impl Library {
         }
         let text = format!("{CONTENT}{content:032x}");
         let name = RecordingName { text: text.as_str().into(), recording: Arc::new(recording) };
-        self.entries.push(Entry::new(&text, "read from a file", name.clone()));
+        self.entries.push(Entry::new(&text, kept::READ, name.clone()));
         self.contents.insert(content, name.clone());
         name
     }
@@ -249,10 +240,10 @@ pub fn register(recording: Recording) -> Result<RecordingName, RecordingError> {
         return Err(RecordingError::NoName(name));
     }
     let mut library = library();
-    let kept = library.keep(recording);
+    let recording = library.keep(recording);
     library.entries.retain(|it| !it.preset.name.eq_ignore_ascii_case(&name));
-    library.entries.push(Entry::new(&name, "read from a file", kept.clone()));
-    Ok(kept)
+    library.entries.push(Entry::new(&name, kept::READ, recording.clone()));
+    Ok(recording)
 }
 
 /// The catalog of recordings: [`SAMPLE`], and `.npz` files of a user's own, one
@@ -285,16 +276,8 @@ impl AnyCatalog for Recordings {
     fn read(&self, files: &[File]) -> Result<Form, CatalogError> {
         let recording = parse(files).map_err(|it| CatalogError::File(it.to_string()))?;
         let name = recording.name.clone();
-        let kept = keep(recording);
-        Ok(Form {
-            name,
-            summary: kept.summary(),
-            base: None,
-            parameters: Map::from_iter([(KEY.to_owned(), json!(kept.as_str()))]),
-            sources: [(KEY.to_owned(), "read from a file".to_owned())].into(),
-            intervals: std::collections::BTreeMap::new(),
-            facts: Map::new(),
-        })
+        let recording = keep(recording);
+        Ok(kept::form(name, recording.summary(), recording.as_str()))
     }
 
     fn inline(&self, _: &Map<String, Value>) -> Option<Result<Form, CatalogError>> {
@@ -304,7 +287,7 @@ impl AnyCatalog for Recordings {
 
     fn complete(&self, form: Form, _: Find<'_>) -> Result<Preset<Value>, CatalogError> {
         let Form { name, summary, mut parameters, sources, intervals, facts, .. } = form;
-        let content = parameters.remove(KEY).and_then(|it| it.as_str().map(str::to_owned));
+        let content = parameters.remove(kept::KEY).and_then(|it| it.as_str().map(str::to_owned));
         let known = RecordingName::named(content.as_deref().unwrap_or(&name));
         let recording = known.map_err(|it| CatalogError::File(it.to_string()))?;
         Ok(Preset { name, summary, parameters: json!(recording), sources, intervals, facts })

@@ -15,13 +15,13 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::problem::{Block, Devices, Sizes};
 use crate::activity::npz::{Npz, NpzError};
+use crate::kept;
 
 /// The name of the built-in instance.
 pub const GROUPS: &str = "opt-13b-groups";
 
 const KIND: &str = "partition instance";
 const CONTENT: &str = "instance:";
-const KEY: &str = "content";
 const SAMPLE: &[u8] = include_bytes!("../../../../data/partition/placement.npz");
 
 /// Blocks of neurons, and devices for them.
@@ -182,7 +182,7 @@ impl JsonSchema for InstanceName {
     }
 }
 
-/// By name; a handful, so they stay for good.
+/// By name.
 type Library = HashMap<String, (&'static Preset<Value>, InstanceName)>;
 
 fn library() -> MutexGuard<'static, Library> {
@@ -196,16 +196,11 @@ fn library() -> MutexGuard<'static, Library> {
 }
 
 fn keep(library: &mut Library, name: String, source: &str, instance: Instance) {
-    let preset = Preset {
-        name: name.clone(),
-        summary: instance.summary(),
-        parameters: Value::from(name.as_str()),
-        sources: [("*".to_owned(), source.to_owned())].into(),
-        intervals: std::collections::BTreeMap::new(),
-        facts: Map::new(),
-    };
-    let kept = InstanceName { text: name.as_str().into(), instance: Arc::new(instance) };
-    library.entry(name).or_insert_with(|| (Box::leak(Box::new(preset)), kept));
+    let text: Arc<str> = name.as_str().into();
+    library.entry(name).or_insert_with(|| {
+        let preset = kept::preset(&text, instance.summary(), source, &text);
+        (preset, InstanceName { text, instance: Arc::new(instance) })
+    });
 }
 
 /// The catalog of instances: [`GROUPS`], and `.npz` files of a user's own.
@@ -239,16 +234,8 @@ impl AnyCatalog for Instances {
         let [file] = files else { return Err(wrong(InstanceError::Files(files.len()))) };
         let instance = Instance::from_npz(&file.bytes).map_err(wrong)?;
         let (name, summary) = (format!("{CONTENT}{:032x}", instance.content()), instance.summary());
-        keep(&mut library(), name.clone(), "read from a file", instance);
-        Ok(Form {
-            name: file.name.clone(),
-            summary,
-            base: None,
-            parameters: Map::from_iter([(KEY.to_owned(), json!(name))]),
-            sources: [(KEY.to_owned(), "read from a file".to_owned())].into(),
-            intervals: std::collections::BTreeMap::new(),
-            facts: Map::new(),
-        })
+        keep(&mut library(), name.clone(), kept::READ, instance);
+        Ok(kept::form(file.name.clone(), summary, &name))
     }
 
     fn inline(&self, _: &Map<String, Value>) -> Option<Result<Form, CatalogError>> {
@@ -258,7 +245,7 @@ impl AnyCatalog for Instances {
 
     fn complete(&self, form: Form, _: Find<'_>) -> Result<Preset<Value>, CatalogError> {
         let Form { name, summary, mut parameters, sources, intervals, facts, .. } = form;
-        let content = parameters.remove(KEY).and_then(|it| it.as_str().map(str::to_owned));
+        let content = parameters.remove(kept::KEY).and_then(|it| it.as_str().map(str::to_owned));
         let known = InstanceName::try_from(content.unwrap_or_else(|| name.clone()));
         let parameters = json!(String::from(known.map_err(CatalogError::File)?));
         Ok(Preset { name, summary, parameters, sources, intervals, facts })
