@@ -290,6 +290,12 @@ impl Picoseconds {
         if self.0 == u64::MAX { f64::INFINITY } else { self.0 as f64 * 1e-3 }
     }
 
+    /// In seconds; at the end of the clock, unlike [`as_ns`](Self::as_ns), as many as it counts.
+    #[must_use]
+    pub const fn as_seconds(self) -> f64 {
+        float(self.0) * 1e-12
+    }
+
     /// `self - earlier`, or zero where `earlier` is the later one.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {

@@ -8,7 +8,7 @@ use memscape_study::Timeline;
 use serde::Serialize;
 
 use super::kernel::multiply_panel;
-use super::run::{Bench, RunError, run, seconds};
+use super::run::{Bench, RunError, run};
 use super::weights::{Setup, Weights};
 
 /// What to measure.
@@ -59,7 +59,7 @@ impl Overlap {
     /// The busy times of a timeline.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
-        let busy = |category| seconds(busiest(timeline, category));
+        let busy = |category| busiest(timeline, category).as_seconds();
         Self { copy_s: busy(Task::COPY), gemm_s: busy(Task::GEMM) }
     }
 }

@@ -34,13 +34,8 @@ impl Run {
     /// That time in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        seconds(self.time)
+        self.time.as_seconds()
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "picoseconds of a run stay far below 2^53")]
-pub(crate) fn seconds(time: Picoseconds) -> f64 {
-    time.0 as f64 * 1e-12
 }
 
 /// Of the inputs of one stage.

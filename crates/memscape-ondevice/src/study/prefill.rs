@@ -244,9 +244,9 @@ impl Study for PrefillStudy {
             let end = prompt.walk(&rates, &mut Timeline::default())?;
             prefill.time[PrefillPart::Exposed] = end - gemm - attention;
         }
-        let (ttft_s, gemm_s) = (seconds(prefill.time.total()), seconds(gemm));
-        let (attention_s, alone_s) = (seconds(attention), seconds(gemm + attention));
-        let copy_s = seconds(prefill.copy);
+        let (ttft_s, gemm_s) = (prefill.time.total().as_seconds(), gemm.as_seconds());
+        let (attention_s, alone_s) = (attention.as_seconds(), (gemm + attention).as_seconds());
+        let copy_s = prefill.copy.as_seconds();
         // What a GEMM past the caches takes longer is its own reading.
         let reading_s = match self.scheme {
             Scheme::NonCacheableGemm => ttft_s - attention_s,
@@ -264,7 +264,7 @@ impl Study for PrefillStudy {
             gemm_s,
             copy_s,
             attention_s,
-            exposed_s: seconds(prefill.time[PrefillPart::Exposed]),
+            exposed_s: prefill.time[PrefillPart::Exposed].as_seconds(),
             over_gemm: ttft_s / alone_s,
             stages: matrices.len() as u64,
             hidden_stages: prefill.hidden_stages,
@@ -281,9 +281,4 @@ impl Study for PrefillStudy {
             memory_limit_bytes: self.memory.capacity().0,
         })
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "picoseconds of a prompt stay far below 2^53")]
-fn seconds(time: Picoseconds) -> f64 {
-    time.0 as f64 * 1e-12
 }

@@ -35,11 +35,6 @@ fn check_tracks(timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "picoseconds")]
-fn seconds(time: Picoseconds) -> f64 {
-    time.0 as f64 * 1e-12
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -49,8 +44,8 @@ proptest! {
         let timeline = timeline(&study);
         check_tracks(&timeline)?;
         let answer = study.answer().unwrap();
-        prop_assert_eq!(seconds(timeline.end()).to_bits(), answer.ttft_s.to_bits());
-        let copies = seconds(busiest(&timeline, Task::COPY));
+        prop_assert_eq!(timeline.end().as_seconds().to_bits(), answer.ttft_s.to_bits());
+        let copies = busiest(&timeline, Task::COPY).as_seconds();
         prop_assert!(answer.copy_s * (1.0 - 1e-9) <= copies, "contention only adds: {} {copies}", answer.copy_s);
     }
 
