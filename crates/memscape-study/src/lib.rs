@@ -42,6 +42,6 @@ pub use operators::{OperatorCost, Pass, merged, write_operators};
 pub use preset::{Form, Found, Preset, PresetError};
 pub use ranges::{OutOfRange, within};
 pub use recent::Recent;
-pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat};
+pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat, sums_off};
 pub use system::{StudyVisitor, System};
 pub use timeline::{Csv, Output, Perfetto, Recorder, Span, Timeline, TimelineSpan, Track, TrackId};

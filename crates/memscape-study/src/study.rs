@@ -69,6 +69,31 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
     }
 }
 
+/// Those of [`Study::SUMS`] that an answer does not keep, each in one line.
+///
+/// * `rounding`: what a whole and its parts may be apart, as a share of the larger
+/// * `number`: of a column; of one that is null none, so that a whole has no parts and a part adds nothing
+///
+/// ```
+/// let known = |it: &str| [("time", 3.0), ("read", 1.0)].into_iter().find(|(name, _)| *name == it).map(|it| it.1);
+/// let sums: &[(&str, &[&str])] = &[("time", &["read", "written"]), ("energy", &["read"])];
+/// assert_eq!(memscape_study::sums_off(sums, 1e-9, known), ["`time` is 3, its parts sum to 1"]);
+/// ```
+#[must_use]
+pub fn sums_off(
+    sums: &[(&str, &[&str])],
+    rounding: f64,
+    number: impl Fn(&str) -> Option<f64>,
+) -> Vec<String> {
+    let off = |(whole, parts): &(&str, &[&str])| {
+        let value = number(whole)?;
+        let sum: f64 = parts.iter().filter_map(|it| number(it)).sum();
+        let is_off = (sum - value).abs() > rounding * value.abs().max(sum.abs());
+        is_off.then(|| format!("`{whole}` is {value}, its parts sum to {sum}"))
+    };
+    sums.iter().filter_map(off).collect()
+}
+
 /// A form of trace beside those that a [`Study::TIMELINE`] has.
 #[derive(Debug)]
 pub struct TraceFormat<S> {

@@ -1,7 +1,7 @@
 //! One random point held to the laws of its study.
 
 use memscape_study::node::value_at;
-use memscape_study::{Effect, Laws, Limited, More, Trend, When};
+use memscape_study::{Effect, Laws, Limited, More, Trend, When, sums_off};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -160,15 +160,11 @@ impl Court<'_> {
     }
 
     fn sums(&self, row: &Row, seen: &mut Seen) {
-        for (whole, parts) in self.study.sums() {
-            let Some(whole_value) = number(row, whole) else { continue };
-            seen.asked.push(Rule::Sums);
-            let sum: f64 = parts.iter().filter_map(|it| number(row, it)).sum();
-            if (sum - whole_value).abs() > ROUNDING * whole_value.abs().max(sum.abs()) {
-                let told = format!("`{whole}` is {whole_value}, its parts sum to {sum}");
-                seen.found.push(Found::at_point(Rule::Sums, told));
-            }
-        }
+        let sums = self.study.sums();
+        let asked = sums.iter().filter(|(whole, _)| number(row, whole).is_some());
+        seen.asked.extend(asked.map(|_| Rule::Sums));
+        let off = sums_off(sums, ROUNDING, |it| number(row, it));
+        seen.found.extend(off.into_iter().map(|it| Found::at_point(Rule::Sums, it)));
     }
 
     fn bounds(&self, point: &Parameters, row: &Row, seen: &mut Seen) {
