@@ -4,5 +4,6 @@
 //! PIM-SHERPA's prefill schemes on real buffers, [`riscv`] times the quantised kernels
 //! of llama.cpp; both fit their model's parameters to what they see.
 
+mod fit;
 pub mod ondevice;
 pub mod riscv;

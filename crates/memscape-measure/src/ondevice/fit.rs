@@ -10,6 +10,7 @@ use memscape_workload::Format;
 
 use super::measure::{Measurement, Overlap};
 use super::weights::Setup;
+use crate::fit::FitError;
 
 /// The model of this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,21 +21,6 @@ pub struct HostFit {
     pub parameters: Vec<FittedParameter>,
     /// Root mean square of the logarithms of model over measurement, of all measured times
     pub rms_error: f64,
-}
-
-/// Why there is no fit.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FitError {
-    /// The search failed.
-    #[error("the fit failed: {0}")]
-    Search(String),
-    /// The model has no answer.
-    #[error("the model has no answer: {0}")]
-    Model(memscape_study::StudyError),
-    /// Nothing to fit to.
-    #[error("there is no measured time to fit to")]
-    NoPoints,
 }
 
 /// One parameter of the processor: where it is, and its range. Rates and costs span
@@ -102,10 +88,6 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         .map(|it| FitParameter::new(it.key, it.min, it.max).logarithmic().starting_at(start(it)));
     let found = memscape_explore::fit(&free, &FitMethod::MEASURED, &(), |values| {
         residuals(&with(&study, values), measurement)
-    });
-    let found = found.map_err(|error| match error {
-        memscape_explore::FitError::Model { problem, .. } => problem,
-        other => FitError::Search(other.to_string()),
     })?;
     Ok(HostFit { study: with(&study, &found.values()), rms_error: found.rms, parameters: found.parameters })
 }
@@ -129,9 +111,9 @@ fn residuals(study: &PrefillStudy, measurement: &Measurement) -> Result<Vec<Resi
             prompt_tokens: NonZeroU64::new(point.tokens as u64).ok_or(FitError::NoPoints)?,
             ..study.clone()
         };
-        add(study.answer().map_err(FitError::Model)?.ttft_s, point.ttft_s);
+        add(study.answer()?.ttft_s, point.ttft_s);
         if let Some(seen) = point.overlap {
-            let model = Overlap::of(&study.timeline().map_err(FitError::Model)?);
+            let model = Overlap::of(&study.timeline()?);
             add(model.copy_s, seen.copy_s);
             add(model.gemm_s, seen.gemm_s);
         }

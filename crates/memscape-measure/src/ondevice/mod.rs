@@ -24,7 +24,9 @@ mod measure;
 mod run;
 mod weights;
 
-pub use fit::{FitError, HostFit, fit};
+pub use fit::{HostFit, fit};
 pub use measure::{CopyPoint, Measurement, Overlap, PrefillPoint, Request, measure};
 pub use run::{Run, RunError, run};
 pub use weights::{Setup, SetupError, Weights};
+
+pub use crate::fit::FitError;

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::kernels::HostKernel;
 use super::measure::Measurement;
+use crate::fit::FitError;
 
 /// The model of this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,21 +69,6 @@ pub struct FittedStream {
     pub error: f64,
 }
 
-/// Why there is no fit.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FitError {
-    /// The search failed.
-    #[error("the fit failed: {0}")]
-    Search(String),
-    /// The model has no answer.
-    #[error("the model has no answer: {0}")]
-    Model(String),
-    /// Nothing to fit to.
-    #[error("there is no measured time to fit to")]
-    NoPoints,
-}
-
 /// Fits what one thread reads alone, what all read together, and each kernel's time
 /// per block: the least sum of squared relative errors of all times.
 ///
@@ -99,11 +85,7 @@ pub fn fit(measured: &Measurement) -> Result<HostFit, FitError> {
     // Rates in GB/s, then times in ns.
     let mut parameters = vec![free("core_gb_s"), free("shared_gb_s").starting_at(20.0)];
     parameters.extend(HostKernel::ALL.map(|it| free(&format!("block_ns of {it:?}"))));
-    let found = memscape_explore::fit(&parameters, &FitMethod::MEASURED, &(), |it| host.residuals(it));
-    let found = found.map_err(|error| match error {
-        memscape_explore::FitError::Model { problem, .. } => problem,
-        other => FitError::Search(other.to_string()),
-    })?;
+    let found = memscape_explore::fit(&parameters, &FitMethod::MEASURED, &(), |it| host.residuals(it))?;
     let mut point = found.values();
     // A rate that bounds nothing could be any: the least that does is told, which is what was read or a little more.
     let shared_is_met = found.parameters[1].identified;

@@ -15,6 +15,8 @@ mod fit;
 mod kernels;
 mod measure;
 
-pub use fit::{FitError, FittedPoint, FittedStream, HostFit, fit};
+pub use fit::{FittedPoint, FittedStream, HostFit, fit};
 pub use kernels::{HostKernel, multiply};
 pub use measure::{MeasureError, Measurement, Point, Request, StreamPoint, measure};
+
+pub use crate::fit::FitError;
