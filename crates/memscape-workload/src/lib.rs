@@ -38,7 +38,7 @@ pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePla
 pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
-pub use matrices::{AS_STACKED, Matrix, NoSuchMatrix, Projections};
+pub use matrices::{AS_STACKED, AskedError, Matrix, NoSuchMatrix, Projections};
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, Window};
 pub use operators::{Operator, OperatorError, OperatorKind};
 pub use reply::Reply;

@@ -1,12 +1,13 @@
 //! The weight matrices of a model, by name and shape.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use memscape_study::Implied;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Gemv, Llm};
+use crate::{Gemv, Llm, ShapeError};
 
 /// A weight matrix of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +119,21 @@ pub struct NoSuchMatrix {
     pub available: String,
 }
 
+/// Why there is no matrix that a study asks for by `m` and `k`, or by its name.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskedError {
+    /// Only one of `m` and `k`.
+    #[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
+    HalfShape,
+    /// The model has no such matrix.
+    #[error(transparent)]
+    Matrix(#[from] NoSuchMatrix),
+    /// A shape of no elements or too many.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+}
+
 /// Whether projections of the same input are one matrix or several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -206,6 +222,23 @@ impl Llm {
             let available = has.map(|it| it.name()).collect::<Vec<_>>().join(", ");
             NoSuchMatrix { asked: matrix, available }
         })
+    }
+
+    /// The shape of a matrix of a user's own if it is given, else of one of the model's.
+    ///
+    /// # Errors
+    /// [`AskedError`] if the model has no such matrix or the shape is incomplete.
+    pub fn asked_gemv(
+        &self,
+        matrix: Matrix,
+        m: Option<NonZeroU64>,
+        k: Option<NonZeroU64>,
+    ) -> Result<Gemv, AskedError> {
+        match (m, k) {
+            (Some(m), Some(k)) => Ok(Gemv::new(m.get(), k.get())?),
+            (None, None) => Ok(self.gemv(matrix)?),
+            _ => Err(AskedError::HalfShape),
+        }
     }
 
     fn shape(&self, matrix: Matrix) -> Option<Gemv> {

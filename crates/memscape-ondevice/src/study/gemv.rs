@@ -99,11 +99,6 @@ pub struct GemvAnswer {
     pub padding_share: f64,
 }
 
-/// Only one of `m` and `k`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
-pub struct HalfShape;
-
 impl Default for GemvStudy {
     /// The gate projection of Llama 3.2 1B on the paper's phone.
     fn default() -> Self {
@@ -129,11 +124,7 @@ impl GemvStudy {
     /// # Errors
     /// [`StudyError`] if the model has no such matrix or the shape is incomplete.
     pub fn shape(&self) -> Result<Gemv, StudyError> {
-        match (self.m, self.k) {
-            (Some(m), Some(k)) => Ok(Gemv::new(m.get(), k.get())?),
-            (None, None) => Ok(self.model.gemv(self.gemv)?),
-            _ => Err(HalfShape.into()),
-        }
+        Ok(self.model.asked_gemv(self.gemv, self.m, self.k)?)
     }
 
     /// The PIM that computes it.

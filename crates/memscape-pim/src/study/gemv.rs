@@ -7,7 +7,7 @@ use memscape_study::{
     Bound, CostEngine, Energy, EnergyColumns, Estimate, Laws, Recorder, Slot, Study, StudyError, TraceFormat,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
-use memscape_workload::{Format, Gemv, MODELS, Matrix, Model};
+use memscape_workload::{AskedError, Format, Gemv, MODELS, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -135,15 +135,9 @@ pub struct GemvAnswer {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GemvError {
-    /// Only one of `m` and `k`.
-    #[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
-    HalfShape,
-    /// The model has no such matrix.
+    /// No such matrix.
     #[error(transparent)]
-    Matrix(#[from] memscape_workload::NoSuchMatrix),
-    /// A shape of no elements or too many.
-    #[error(transparent)]
-    Shape(#[from] memscape_workload::ShapeError),
+    Matrix(#[from] AskedError),
     /// The machine contradicts itself.
     #[error(transparent)]
     Hardware(#[from] HardwareError),
@@ -220,11 +214,7 @@ impl GemvStudy {
     /// # Errors
     /// [`GemvError`] if the model has no such matrix or the shape is incomplete.
     pub fn shape(&self) -> Result<Gemv, GemvError> {
-        match (self.m, self.k) {
-            (Some(m), Some(k)) => Ok(Gemv::new(m.get(), k.get())?),
-            (None, None) => Ok(self.model.gemv(self.gemv)?),
-            _ => Err(GemvError::HalfShape),
-        }
+        Ok(self.model.asked_gemv(self.gemv, self.m, self.k)?)
     }
 
     /// The placement, with what is `best` resolved by time.
