@@ -40,12 +40,12 @@ pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
     Err(NdpError::Dimms { need_gb, dimms, capacity_gb, needed })
 }
 
-/// The same on GPUs alone, in all of their memory: what their software needs beside, no source says.
+/// The same on GPUs alone, in what any software leaves of their memory.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] says by how much they do not.
 pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpError> {
-    let one = machine.gpu.memory_gb.as_f64() * 1e9;
+    let one = machine.usable_bytes();
     let (weights, cache, heads) = (work.shape.bytes(), work.cache_bytes(), work.shape.kv_heads);
     // The fullest has the most heads.
     let need = |gpus: f64| weights / gpus + cache * (heads / gpus).ceil() / heads;

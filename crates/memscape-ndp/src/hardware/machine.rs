@@ -46,7 +46,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Bytes of weights that the GPU can hold.
+    /// Bytes of weights, keys and values that a GPU can hold.
     #[must_use]
     pub fn usable_bytes(&self) -> f64 {
         self.gpu.memory_gb.as_f64() * 1e9 * self.overhead.gpu_usable.as_f64()
@@ -68,7 +68,7 @@ impl Machine {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overhead {
-    /// Share of the GPU's memory that weights can take
+    /// Share of a GPU's memory that weights, keys and values can take
     pub gpu_usable: Share,
     /// Share of the GPU's peak bandwidth that kernels reach
     pub gpu_bandwidth_efficiency: Efficiency,

@@ -159,13 +159,14 @@ fn the_gpu_with_the_most_heads_is_waited_for() {
     assert!(of(16) <= of(8));
 }
 
-/// 197 GB in 200 GB, but one of five GPUs would have to hold a fifth of the weights and a quarter of the cache.
+/// 197 GB in 200 GB that software leaves, but one of five GPUs would have to hold a fifth of the weights and a quarter of the cache.
 #[test]
 fn the_fullest_gpu_must_hold_its_part() {
     let of = |gpus: u32| {
         ask::<InferenceStudy>(&[
             ("system", json!("tensorrt-llm")),
             ("gpu.memory_gb", json!(40.0)),
+            ("overhead.gpu_usable", json!(1.0)),
             ("gpus", json!(gpus)),
             ("prompt_tokens", json!(180_000)),
             ("generated_tokens", json!(100)),
@@ -175,6 +176,25 @@ fn the_fullest_gpu_must_hold_its_part() {
     assert!(told.starts_with("the fullest of 5 GPUs would have to hold 42.3 GB"), "{told}");
     assert!(told.contains("2.3 GB short; 6 GPUs would do"), "{told}");
     assert!(of(6).is_ok());
+}
+
+/// The same card holds as much whichever software uses it: where weights and cache just fit, no system is ten times
+/// as fast as another for what it leaves unsaid.
+#[test]
+fn every_software_leaves_as_much_of_a_card() {
+    let of = |system: &str, tokens: u32| {
+        ask::<InferenceStudy>(&[
+            ("model", json!("opt-6.7b")),
+            ("system", json!(system)),
+            ("prompt_tokens", json!(tokens)),
+            ("generated_tokens", json!(16)),
+        ])
+    };
+    let ns = |system: &str| of(system, 13_500).unwrap().headline.token_ns;
+    assert!((ns("accelerate") / ns("tensorrt-llm") - 1.0).abs() < 1e-3);
+    assert!(of("accelerate", 16_000).unwrap().headline.token_ns > 4.0 * ns("accelerate"));
+    let told = of("tensorrt-llm", 16_000).unwrap_err().to_string();
+    assert!(told.contains("has 20.5 GB for them (`overhead.gpu_usable`)"), "{told}");
 }
 
 /// Sums of more DIMMs over slow links take longer than what they spare: the GPU, which holds all, computes alone.

@@ -144,7 +144,11 @@ mod tests {
                 assert!((ratio / parts - 1.0).abs() < 0.05, "{way:?} {bits}: {ratio}");
             }
             assert!((of(Precision::Bf16Bf16, 16) / bf16 - 1.0).abs() < 1e-9, "{way:?}");
-            assert!(of(Precision::Int8Int8, 16) > 0.9 * bf16, "{way:?}: no faster than 16 bits are");
+            // Scores and values of 32 heads of 64 in 16 layers, without the masked half.
+            let operations = 4.0 * 32.0 * 64.0 * 16.0 * 2048.0 * 2049.0 / 2.0;
+            let device = InferenceStudy::default().device;
+            let peak = device.peak_tops(&device.mmul(Precision::Bf16Bf16).unwrap()) * 1e12;
+            assert!(of(Precision::Int8Int8, 16) > operations / peak, "{way:?}: faster than 16 bits can be");
         }
     }
 

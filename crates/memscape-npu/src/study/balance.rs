@@ -360,7 +360,7 @@ impl BalanceStudy {
         design.native(&self.device).map(|it| u64::from(self.at_least.get()).next_multiple_of(it))
     }
 
-    /// A kernel at the shortest step that no longer one beats by more than [`MARGINAL`];
+    /// A kernel at the shortest step that no longer one beats by more than one percent;
     /// nothing if memory tiles do not hold it.
     ///
     /// # Source

@@ -164,7 +164,7 @@ pub struct InferenceAnswer {
     /// Page faults at least: the cache's pages, buffers, vocabulary and the stacks of new threads, and the weights'
     /// if they are mapped lazily
     pub page_faults: u64,
-    /// What all threads read from memory together
+    /// Bandwidth at which all threads together read what no cache has
     pub bandwidth_gb_s: f64,
     /// Mean SLIT distance from threads to weights
     pub mean_distance: f64,

@@ -59,6 +59,7 @@ fn each_expert_multiplies_the_tokens_that_meet_it() {
         model: Model::named("mixtral-8x7b").unwrap(),
         prompt_tokens: NonZeroU64::new(1024).unwrap(),
         lm_head: false,
+        memory_gb: MemoryGb(64.0),
         ..WorkloadStudy::default()
     };
     let answer = products.answer().unwrap();
@@ -82,7 +83,8 @@ fn the_timeline_of_experts_lasts_as_long_as_they_take() {
     let model = Model::named("mixtral-8x7b").unwrap();
     for tokens in [1, 2, 5] {
         let prompt_tokens = NonZeroU64::new(tokens).unwrap();
-        let study = WorkloadStudy { model, prompt_tokens, ..WorkloadStudy::default() };
+        let memory_gb = MemoryGb(64.0);
+        let study = WorkloadStudy { model, prompt_tokens, memory_gb, ..WorkloadStudy::default() };
         let products = study.products(NonZeroU64::MIN, None, &[]).unwrap();
         let told: u64 = products.sequence().map(|(layer, kind)| products.instances(kind, layer).0).sum();
         assert_eq!(told, study.answer().unwrap().gemms);
@@ -102,8 +104,12 @@ fn a_token_more_is_a_row_of_those_experts_that_meet_it() {
     let of = |tokens| {
         let (model, lm_head) = (Model::named("mixtral-8x7b").unwrap(), false);
         let prompt_tokens = NonZeroU64::new(tokens).unwrap();
-        WorkloadStudy { model, prompt_tokens, lm_head, ..WorkloadStudy::default() }
+        let memory_gb = MemoryGb(64.0);
+        WorkloadStudy { model, prompt_tokens, lm_head, memory_gb, ..WorkloadStudy::default() }
     };
+    let error =
+        WorkloadStudy { memory_gb: MemoryGb::default(), ..of(1792) }.answer().unwrap_err().to_string();
+    assert!(error.contains("`memory_gb` = 46.82 at least, or a smaller `model`"), "{error}");
     let (even, odd) = (of(1792), of(1793));
     let ns = |rows, matrix| {
         let rows = NonZeroU64::new(rows).unwrap();
