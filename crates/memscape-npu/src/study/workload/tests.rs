@@ -4,6 +4,7 @@ use memscape_study::{OperatorCost, Study};
 use memscape_units::GbPerS;
 use memscape_workload::{Matrix, Model};
 
+use crate::study::memory::MemoryGb;
 use crate::study::workload::{Strategy, WorkloadStudy};
 
 #[test]
