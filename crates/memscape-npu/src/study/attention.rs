@@ -141,7 +141,8 @@ mod tests {
             let (int8, bf16) = (of(Precision::Int8Int8, 8), of(Precision::Bf16Bf16, 8));
             for (bits, parts) in [(4, 1.0), (16, 2.0), (17, 3.0), (32, 4.0)] {
                 let ratio = of(Precision::Int8Int8, bits) / int8;
-                assert!((ratio / parts - 1.0).abs() < 0.05, "{way:?} {bits}: {ratio}");
+                // Configuring the array for products takes as long for all of them.
+                assert!((0.75 * parts..1.001 * parts).contains(&ratio), "{way:?} {bits}: {ratio}");
             }
             assert!((of(Precision::Bf16Bf16, 16) / bf16 - 1.0).abs() < 1e-9, "{way:?}");
             // Scores and values of 32 heads of 64 in 16 layers, without the masked half.

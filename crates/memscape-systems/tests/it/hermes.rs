@@ -165,7 +165,8 @@ fn heads_are_not_divided() {
         number(
             "attention_ns",
             &json!({
-                "model": "llama-2-70b", "system": "tensorrt-llm", "gpu": "a100-40gb", "prompt_tokens": 32_768, "gpus": gpus
+                "model": "llama-2-70b", "system": "tensorrt-llm", "gpu": "a100-40gb", "prompt_tokens": 32_768, "gpus": gpus,
+                "overhead.gpu_usable": 1.0
             }),
         )
     };
@@ -176,7 +177,9 @@ fn heads_are_not_divided() {
 /// As many GPUs as an error says would do, do; where more only bring copies, none do.
 #[test]
 fn gpus_that_would_do_do() {
-    let base = json!({"model": "opt-6.7b", "system": "tensorrt-llm", "model.kv_heads": 4, "batch": 64});
+    let base = json!({
+        "model": "opt-6.7b", "system": "tensorrt-llm", "model.kv_heads": 4, "batch": 64, "overhead.gpu_usable": 1.0
+    });
     let run = |tokens: u32, gpus: u32| {
         let given = with(&base, &json!({"prompt_tokens": tokens, "gpus": gpus}));
         study("ndp.inference").unwrap().run(given.as_object().unwrap()).map_err(|it| it.to_string())

@@ -110,7 +110,7 @@ fn a_token_more_is_a_row_of_those_experts_that_meet_it() {
     };
     let error =
         WorkloadStudy { memory_gb: MemoryGb::default(), ..of(1792) }.answer().unwrap_err().to_string();
-    assert!(error.contains("`memory_gb` = 46.82 at least, or a smaller `model`"), "{error}");
+    assert!(error.contains("`memory_gb` = 46.821 at least, or a smaller `model`"), "{error}");
     let (even, odd) = (of(1792), of(1793));
     let ns = |rows, matrix| {
         let rows = NonZeroU64::new(rows).unwrap();
