@@ -36,8 +36,8 @@ pub struct Copier {
     /// than a row has
     #[schemars(range(min = 1))]
     pub together: NonZeroU64,
-    /// Bandwidth that cores reach when they copy in a row, over the peak; what only reads, head and attention, is at
-    /// the peak, as on the SoC of PIM
+    /// Bandwidth that cores reach when they copy in a row, over the peak; what only reads, head and attention, has
+    /// all of the peak, as beside PIM alone
     #[schemars(range(min = 1e-6, max = 1.0))]
     pub memory_efficiency: f64,
 }

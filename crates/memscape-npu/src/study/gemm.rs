@@ -6,6 +6,7 @@ use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, Limit, Recorder, Slot, Study, StudyError, When, either, faster,
     neutral, slower, unused,
 };
+use memscape_units::float;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::mapping::chain::Chains;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design, L2Use};
 use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
-use crate::study::memory::{MemoryGb, NoMemory};
+use crate::study::memory::{Lent, MemoryGb, NoMemory};
 use crate::study::occupancy::Occupancy;
 use crate::study::{laws, slots};
 
@@ -128,6 +129,9 @@ pub struct GemmAnswer {
     pub l2_fullest_bytes: u64,
     /// Whether it needs part of its neighbour
     pub l2_shared: bool,
+    /// A, B and C in DRAM
+    #[serde(flatten)]
+    pub lent: Lent,
     /// What else the design takes
     #[serde(flatten)]
     pub occupancy: Occupancy,
@@ -217,9 +221,13 @@ impl GemmStudy {
         (m * k + k * n) * u128::from(inputs) + m * n * u128::from(results)
     }
 
+    fn lent(&self) -> Lent {
+        self.memory_gb.lent(self.matrix_bytes())
+    }
+
     /// That DRAM holds them.
     fn check_memory(&self) -> Result<(), NoMemory> {
-        self.memory_gb.check("A, B and C", self.matrix_bytes(), "a smaller product")
+        self.lent().check("A, B and C", "a smaller product")
     }
 
     /// What the array is programmed with, if it can be, where a byte of B takes `b_share` in DRAM.
@@ -281,6 +289,7 @@ impl GemmStudy {
             l2_share: l2.total as f64 / capacity,
             l2_fullest_bytes: l2.fullest,
             l2_shared: l2.shares(device),
+            lent: self.lent(),
             occupancy: Occupancy::of(device, &design, &kernel.mmul),
         })
     }
@@ -352,6 +361,7 @@ impl Study for GemmStudy {
             Bound::at_least("time_ns", dispatch + floors.bus, "A, B and C once over the DRAM's bus"),
             Bound::at_most("l1_bytes", laws::l1_bytes(&self.device), "L1 without the stack"),
             Bound::at_most("l2_share", 1.0, "all memory tiles"),
+            Bound::at_most("memory_bytes", float(self.lent().memory_limit_bytes), "what the host lends"),
         ]
     }
 

@@ -30,6 +30,12 @@ impl MemoryGb {
         Bytes((self.0 * 1e9) as u64)
     }
 
+    /// What so many bytes take of it.
+    pub(in crate::study) fn lent(self, need: u128) -> Lent {
+        let memory_bytes = u64::try_from(need).unwrap_or(u64::MAX);
+        Lent { memory_bytes, memory_limit_bytes: self.bytes().0 }
+    }
+
     /// The least that holds so many bytes, in whole thousandths; none that a user could give beyond the largest.
     #[expect(clippy::cast_precision_loss, reason = "above 2^53 there is none")]
     pub(in crate::study) fn of(bytes: Bytes) -> Option<Self> {
@@ -37,6 +43,23 @@ impl MemoryGb {
         // A thousandth is no binary fraction: the nearest may be a byte short.
         let mut near = [least, least.saturating_add(1)].map(|it| Self(it as f64 / 1e3)).into_iter();
         near.find(|it| it.bytes() >= bytes && it.0 <= MOST_GB)
+    }
+}
+
+/// What products take of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Lent {
+    /// Bytes that DRAM must hold
+    pub memory_bytes: u64,
+    /// Bytes that the host lends
+    pub memory_limit_bytes: u64,
+}
+
+impl Lent {
+    /// That it fits.
+    pub(in crate::study) fn check(self, what: &'static str, less: &'static str) -> Result<(), NoMemory> {
+        let (need, have) = (Bytes(self.memory_bytes), Bytes(self.memory_limit_bytes));
+        if need <= have { Ok(()) } else { Err(NoMemory { what, need, have, less }) }
     }
 }
 
@@ -56,19 +79,6 @@ pub struct NoMemory {
     pub have: Bytes,
     /// What would take less.
     pub less: &'static str,
-}
-
-impl MemoryGb {
-    /// That so much fits.
-    pub(in crate::study) fn check(
-        self,
-        what: &'static str,
-        need: u128,
-        less: &'static str,
-    ) -> Result<(), NoMemory> {
-        let (need, have) = (Bytes(u64::try_from(need).unwrap_or(u64::MAX)), self.bytes());
-        if need <= have { Ok(()) } else { Err(NoMemory { what, need, have, less }) }
-    }
 }
 
 /// The largest `memory_gb`.

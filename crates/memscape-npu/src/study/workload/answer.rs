@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::cost::schedule::Bottleneck;
 use crate::study::gemm::GemmStudy;
 use crate::study::laws;
+use crate::study::memory::{Lent, NoMemory};
 use crate::study::occupancy::Occupancy;
 use crate::study::pass::Streamed;
 use crate::study::slots;
@@ -43,6 +44,9 @@ pub struct WorkloadAnswer {
     pub slowest_ns: f64,
     /// The slowest kind of product
     pub slowest: Matrix,
+    /// Weights, as they are multiplied, and the largest product's inputs and results in DRAM
+    #[serde(flatten)]
+    pub lent: Lent,
     /// What else the designs take
     #[serde(flatten)]
     pub occupancy: Occupancy,
@@ -165,6 +169,7 @@ impl WorkloadStudy {
             useful_share: operations / computed,
             slowest_ns: slowest.0.as_f64(),
             slowest: slowest.1,
+            lent: self.lent(heads)?,
             occupancy: Occupancy::of(&self.device, &self.design(), &self.device.mmul(self.precision)?),
         };
         let layer_tops = layers.0 / layers.1 * 1e-3;
@@ -243,7 +248,7 @@ impl WorkloadStudy {
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let products = self.products(NonZeroU64::MIN, None, &[])?;
-        self.check_memory()?;
+        check(self.lent(NonZeroU64::MIN)?)?;
         let time = |gemm: GemmStudy| -> Result<Picoseconds, StudyError> {
             Ok(Nanoseconds::new(gemm.answer()?.time_ns)?.to_picoseconds())
         };
@@ -311,7 +316,7 @@ impl Study for WorkloadStudy {
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
         let answer = self.solve(NonZeroU64::MIN, None, &[])?.answer;
-        self.check_memory()?;
+        check(answer.lent)?;
         Ok(answer)
     }
 
@@ -322,6 +327,12 @@ impl Study for WorkloadStudy {
     fn slots() -> Vec<Slot> {
         vec![slots::model(), slots::design(), slots::device()]
     }
+}
+
+/// That DRAM holds the model's weights and the largest product.
+fn check(lent: Lent) -> Result<(), NoMemory> {
+    let what = "weights, as they are multiplied, and the largest product's inputs and results";
+    lent.check(what, "a smaller `model` or fewer `prompt_tokens`")
 }
 
 /// Where the design is given.

@@ -15,7 +15,7 @@ use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::GemmStudy;
-use crate::study::memory::MemoryGb;
+use crate::study::memory::{Lent, MemoryGb};
 use crate::study::slots::DEFAULT_MODEL;
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -225,16 +225,13 @@ impl WorkloadStudy {
         Self { strategy: Strategy::OneDesign, m_ct, k_ct, n_ct, k_mt, ..self }
     }
 
-    /// That DRAM holds the model's weights and the largest product.
+    /// What DRAM must hold: the model's weights and the largest product, the head for so many prompts.
     ///
     /// # Errors
-    /// [`NoMemory`](crate::study::memory::NoMemory) says what is missing, or as of the products.
-    pub(super) fn check_memory(&self) -> Result<(), StudyError> {
+    /// As of the products.
+    pub(super) fn lent(&self, heads: NonZeroU64) -> Result<Lent, StudyError> {
         let weights = u128::from(self.model.parameters()) * u128::from(self.precision.input_bytes());
-        let product = self.product_bytes(NonZeroU64::MIN)?;
-        let what = "weights, as they are multiplied, and the largest product's inputs and results";
-        let need = weights + u128::from(product.0);
-        Ok(self.memory_gb.check(what, need, "a smaller `model` or fewer `prompt_tokens`")?)
+        Ok(self.memory_gb.lent(weights + u128::from(self.product_bytes(heads)?.0)))
     }
 
     /// Those that products choose from.
