@@ -47,7 +47,7 @@ pub struct InferenceStudy {
     /// Sequences: prompts together, matrices of tokens one after the other on PIM
     #[schemars(range(min = 1, max = 65_536))]
     pub batch: NonZeroU32,
-    /// Width of one element of the key-value cache
+    /// Width of one element of the key-value cache; wider than the array's inputs a prompt multiplies it in parts
     pub kv_bits: NonZeroU32,
     /// Width of one activation between operators
     pub activation_bits: NonZeroU32,

@@ -176,7 +176,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
     slower("host.copy_call_us"),
     worse("host.dispatch_us").only(HOST),
-    faster("overhead.gpu_usable").only(BESIDE_A_HOST).except(MEANS_HANDED),
+    faster("overhead.gpu_usable").except(MEANS_HANDED),
     better("overhead.gpu_bandwidth_efficiency"),
     better("overhead.gpu_compute_efficiency"),
     worse("overhead.sync_us"),

@@ -24,6 +24,7 @@ parts! {
 pub(super) struct Streamed {
     pub(super) name: &'static str,
     pub(super) part: PassPart,
+    /// As often as they are multiplied: of wide keys and values in parts.
     pub(super) operations: f64,
     /// Multiplying, if every multiplier were busy.
     pub(super) at_peak: f64,

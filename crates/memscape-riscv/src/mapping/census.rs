@@ -359,6 +359,8 @@ pub struct Runs {
 const MOST_RUNS: u128 = 10_000_000;
 
 impl Runs {
+    /// That they are not too many to try.
+    ///
     /// # Errors
     /// [`TooLong`] if the ranges hold over ten million.
     pub fn check(&self) -> Result<(), TooLong> {

@@ -226,7 +226,7 @@ impl InferenceStudy {
         if self.prompt_attention == PromptAttention::Products {
             let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
             for it in operators.iter().filter(|it| it.kind == OperatorKind::Attention) {
-                most = most.max(products.attention_product(it)?.bytes());
+                most = most.max(products.attention_product(it)?.bytes(self.kv_parts()));
             }
         }
         Ok(Bytes(most))

@@ -225,17 +225,14 @@ impl InferenceStudy {
                 OperatorKind::Attention => it.n as f64,
                 OperatorKind::Vector => r,
             };
-            let operations = count * batch * it.operations as f64;
-            let multiplied = match it.kind {
-                OperatorKind::Attention => operations * parts,
-                OperatorKind::Matrix | OperatorKind::Vector => operations,
-            };
+            let times = if it.kind == OperatorKind::Attention { parts } else { 1.0 };
+            let operations = count * batch * it.operations as f64 * times;
             Streamed {
                 name: it.name,
                 part: part_of(it.kind),
                 operations,
-                at_peak: multiplied / peak,
-                compute: multiplied / rate(vectors.max(1.0)),
+                at_peak: operations / peak,
+                compute: operations / rate(vectors.max(1.0)),
                 stream: count * bytes / gb_s,
                 bytes: count * bytes,
                 written_bytes: count * written,
@@ -262,12 +259,12 @@ impl InferenceStudy {
         let parts = self.kv_parts();
         let stream = |it: Operator| {
             let (count, part) = (it.count as f64, part_of(it.kind));
-            let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
+            let all = count * batch * it.operations as f64 * f64::from(parts);
+            let operations = if part == PassPart::Attention { all } else { 0.0 };
             let (mut bytes, mut written) =
                 (count * self.bytes(stored, &it, 1.0, 1.0), count * self.written_bytes(&it));
             let mut lines = None;
-            let multiplied = count * operations * f64::from(parts);
-            let mut compute = multiplied / (layer_tops * 1e3);
+            let mut compute = operations / (layer_tops * 1e3);
             if by_products && part == PassPart::Attention {
                 let (time, moved) = products.attention(&it, self.batch, parts)?;
                 (compute, bytes, written) = (time.as_f64(), moved[0].iter().sum(), moved[0][1]);
@@ -279,8 +276,8 @@ impl InferenceStudy {
             Ok(Streamed {
                 name: it.name,
                 part,
-                operations: count * operations,
-                at_peak: multiplied / peak,
+                operations,
+                at_peak: operations / peak,
                 compute,
                 stream: bytes / gb_s,
                 bytes,
@@ -292,11 +289,13 @@ impl InferenceStudy {
         others.map(stream).collect()
     }
 
-    /// Bytes that a softmax reads and writes where scores are results and inputs of products.
+    /// Bytes that a softmax reads and writes where scores are results, one for each part of the keys, and inputs of
+    /// products.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn score_bytes(&self, it: &Operator) -> [f64; 2] {
         let [inputs, results] = [self.precision.input_bytes(), self.precision.output_bytes()].map(f64::from);
-        [it.score_read_elements as f64 * results, it.score_written_elements as f64 * inputs]
+        let read = it.score_read_elements as f64 * f64::from(self.kv_parts());
+        [read * results, it.score_written_elements as f64 * inputs]
     }
 
     /// A step, operator by operator.

@@ -6,7 +6,7 @@ use memscape_study::{
     Aim, Bound, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When, either,
     neutral, slower, unused,
 };
-use memscape_units::{Nanoseconds, Picoseconds, UnitError};
+use memscape_units::{Nanoseconds, Picoseconds, UnitError, float};
 use memscape_workload::{Matrix, Weights};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -321,7 +321,9 @@ impl Study for WorkloadStudy {
     }
 
     fn bounds(&self) -> Vec<Bound> {
-        self.floors(None)
+        let mut bounds = self.floors(None);
+        bounds.push(Bound::at_most("memory_bytes", float(self.memory_gb.bytes().0), "what the host lends"));
+        bounds
     }
 
     fn slots() -> Vec<Slot> {
