@@ -87,7 +87,7 @@ pub enum NdpError {
     #[error(
         "{} would have to hold {need_gb:.1} GB, its share of weights and of heads' keys and values, but has \
          {have_gb:.1} GB for them (`overhead.gpu_usable`): {:.1} GB short; {}",
-        fullest(*gpus), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
+        fullest(*gpus), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb` or `overhead.gpu_usable")
     )]
     Gpus {
         /// What the fullest needs.
